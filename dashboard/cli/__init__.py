@@ -1,1 +1,1 @@
-"""The command ``stepscope``: a module a verb."""
+"""The command ``stepscope``: one module per verb."""

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 DEFAULT_TOP: Final = 10
 _RANK: Final = re.compile(r"(?i)rank[-_.]?(\d+)")
-"""How names of files tell ranks."""
+"""How file names indicate ranks."""
 CONDITION_HELD: Final = 1
 """Exit code when the condition of ``--fail-if`` holds; errors end with 2."""
 MOST_DIGESTS: Final = 64
-"""Traces whose own tables are printed unless told otherwise."""
+"""Maximum number of traces for which the tables of each trace are printed by default."""
 MOST_RANKS: Final = 20_000
-"""Traces below a folder that are taken together."""
+"""Maximum number of traces below a folder that are analyzed together."""
 
 
 class AnalyzeVerb:
@@ -94,10 +94,10 @@ class AnalyzeVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Print the tables, and on standard error whether the condition holds.
+        """Print the tables, and report on standard error whether the condition holds.
 
         Raises:
-            UserError: a trace cannot be read, or a table, metric or condition is none.
+            UserError: a trace cannot be read, or a table, metric or condition is invalid.
         """
         from stepscope.dashboard.cli.analyze_ranks import (
             Question,
@@ -183,7 +183,7 @@ def _places(given: str) -> list[str]:
 
 
 def _are_ranks(given: Sequence[str], paths: Sequence[str], found: "CollectedRanks") -> bool:
-    """Return whether several traces are taken as ranks of one job; of a folder, says so on standard error."""
+    """Return whether several traces are treated as ranks of one job; for a folder, report this on standard error."""
     if len(given) > 1:
         # Named one by one, they are meant so.
         return True
@@ -196,7 +196,7 @@ def _are_ranks(given: Sequence[str], paths: Sequence[str], found: "CollectedRank
 
 
 def _without_devices(answer: Answer) -> "dict[str, pl.DataFrame]":
-    """Return the digest without the tables that have nothing to say of a trace without devices."""
+    """Return the digest without device tables if the trace has no devices."""
     from stepscope.profiler.analysis.report import analyses
 
     known = analyses()
@@ -205,7 +205,7 @@ def _without_devices(answer: Answer) -> "dict[str, pl.DataFrame]":
 
 
 def _only(given: str) -> str:
-    """Return the one trace at a place.
+    """Return the only trace at a place.
 
     Raises:
         UserError: there are several.
@@ -217,7 +217,7 @@ def _only(given: str) -> str:
 
 
 def _is_shared(name: str) -> bool:
-    """Return whether a table is of all traces together."""
+    """Return whether a table covers all traces together."""
     from stepscope.profiler.analysis.report import analyses
 
     return name in analyses("ranks")
@@ -227,7 +227,7 @@ def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
     """Return the tables to print.
 
     Raises:
-        UserError: one is not a table, or needs traces that are not there.
+        UserError: one is not a table, or needs traces that were not given.
     """
     from stepscope.profiler.analysis.compare import CHANGES
     from stepscope.profiler.analysis.report import DIGEST, DIGEST_OF_RANKS, analyses

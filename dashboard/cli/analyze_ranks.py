@@ -1,4 +1,4 @@
-"""How ``stepscope analyze`` gets its answers: from each trace in turn, or from the facts of many ranks."""
+"""How ``stepscope analyze`` gets its results: from each trace in turn, or from the facts of many ranks."""
 
 import sys
 import time
@@ -37,31 +37,31 @@ _SECONDS_BETWEEN_LINES: Final = 5.0
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of traces."""
+    """The tables and metrics requested for traces."""
 
     own: tuple[str, ...]
-    """Tables of each trace."""
+    """Tables computed for each trace."""
     shared: tuple[str, ...]
-    """Tables of all together."""
+    """Tables computed for all traces together."""
     asked: frozenset[str]
-    """Those that were named."""
+    """Tables that were requested by name."""
     before: Facts | None
     per: Per
     peaks: StatedPeaks
     metrics: tuple[str, ...]
-    """Those of the condition."""
+    """Metrics used in the condition."""
 
     @property
     def needs_each(self) -> bool:
-        """Whether facts do not tell it, so that each trace is to be read whole."""
+        """Whether facts are not enough, so that each trace must be read in full."""
         return bool(self.own) or any(name not in OF_RANKS for name in self.metrics)
 
 
 def fact_store(place: str | None) -> FactStore:
-    """Return where facts are kept.
+    """Return the store of facts at a place.
 
     Raises:
-        UserError: it is an address that cannot be opened.
+        UserError: the place is an address that cannot be opened.
     """
     try:
         return FactStore(place)
@@ -73,9 +73,9 @@ def fact_store(place: str | None) -> FactStore:
 def answers_of(
     paths: Sequence[str], question: Question, store: FactStore | None
 ) -> tuple[list[Answer], CollectedRanks | None, Mapping[str, str]]:
-    """Read traces one by one and return what is said of each, their facts, and why some cannot be read.
+    """Read traces one by one; return the answer for each, their facts, and why some cannot be read.
 
-    None of them is kept. Facts only with a store for them.
+    No trace is kept. Facts are returned only if there is a store for them.
 
     Raises:
         TraceError: none of them can be read.
@@ -128,7 +128,7 @@ def _answer(path: str, facts: Facts, question: Question) -> Answer:
 
 
 def answers_from_facts(ranks: CollectedRanks) -> list[Answer]:
-    """Return what facts say of each trace that could be read."""
+    """Return the answer for each trace that could be read, from its facts."""
     losses: dict[int, list[tuple[str, int | None]]] = {}
     for rank, what, count in ranks.scan("losses").select("rank", "what", "count").collect().iter_rows():
         losses.setdefault(rank, []).append((what, count))
@@ -145,9 +145,9 @@ def answers_from_facts(ranks: CollectedRanks) -> list[Answer]:
 def gathered(
     paths: Sequence[str], question: Question, store: FactStore, engine: str | None, top: int
 ) -> tuple[CollectedRanks, bool]:
-    """Return the facts of many ranks, and whether Ctrl+C ended it early.
+    """Return the facts of many ranks, and whether Ctrl+C ended the work early.
 
-    A first answer, of a sample, and how far it is goes to standard error.
+    A first answer, from a sample, and the progress go to standard error.
 
     Raises:
         TraceError: none of the traces can be read.
@@ -187,10 +187,10 @@ def gathered(
 def tables_of(
     names: Sequence[str], question: Question, facts: Facts | None, ranks: CollectedRanks | None
 ) -> "dict[str, pl.DataFrame]":
-    """Return tables by name; those of other distributions that fail are left out where nobody asked for them.
+    """Return tables by name; those of other distributions that fail are left out unless requested by name.
 
     Raises:
-        UserError: one that was asked for by its name failed.
+        UserError: a table that was requested by name failed.
     """
     known = analyses()
     found = {}

@@ -1,4 +1,4 @@
-"""What ``stepscope analyze`` prints for people."""
+"""The text output of ``stepscope analyze``."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,42 +28,42 @@ _ROWS_OF_DEVICES: Final = frozenset(
         *("queue_full", "critical_path_device"),
     ]
 )
-"""Figures, and categories of steps, that are 0 there."""
+"""Figures and step categories that are 0 in a trace without devices."""
 _WITH_DEVICES: Final = frozenset({"overview", "mean_step", "changed_steps"})
-"""Tables whose rows they are."""
+"""Tables that have these rows."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What the tables of a trace, or of several, need to be shown."""
+    """Details needed to show the tables of one or several traces."""
 
     start_ns: int = 0
-    """The trace's beginning: moments are shown since then, as on the Timeline."""
+    """The trace's beginning: moments are shown relative to it, as on the Timeline."""
     device: bool = True
     """Whether anything ran on a device."""
     notes: Mapping[str, str] = field(default_factory=dict)
-    """By table what its title says beside its name; of the others their analyses say it."""
+    """By table, the note that its title shows beside its name; other tables use the note of their analysis."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said of one trace, which is not kept itself."""
+    """The results for one trace, which itself is not kept."""
 
     path: str
     slices: int
     steps: int
-    """Those that the trace marks."""
+    """Number of steps that the trace marks."""
     losses: Losses
     tables: "Mapping[str, pl.DataFrame]"
     about: About = About()
     basis: "Basis | None" = None
-    """What the trace is compared by."""
+    """The basis of the comparison with another trace."""
     metrics: "Mapping[str, Metric]" = field(default_factory=dict)
-    """Those of the condition that are of one trace."""
+    """Metrics of the condition that concern a single trace."""
 
 
 def print_answer(console: Console, answer: Answer, top: int) -> None:
-    """Print what is said of one trace."""
+    """Print the results for one trace."""
     steps = f"{answer.steps:,} steps" if answer.steps else "no step markers, so the whole trace counts as one step"
     console.print(f"[bold]{escape(printable(answer.path))}[/bold]: {answer.slices:,} slices, {steps}")
     for note in answer.losses.notes:
@@ -83,7 +83,7 @@ def print_shared(
     *,
     alone: bool,
 ) -> None:
-    """Print tables of ranks; how many ranks they are of where that is not all, or nothing else is ``alone``."""
+    """Print tables of ranks, preceded by the number of ranks if some are missing or the tables stand ``alone``."""
     if ranks is not None and (alone or not ranks.complete):
         console.print(f"[bold]{ranks.words}[/bold]", style="" if ranks.complete else "yellow")
     for table, count in (ranks.left_out if ranks is not None else {}).items():
@@ -130,7 +130,7 @@ def print_table(console: Console, name: str, frame: "pl.DataFrame", top: int, ab
 
 
 def _columns(rows: "pl.DataFrame", analysis: "Analysis", about: About) -> list[TextColumn]:
-    """Return the columns that people see: without what only JSON needs, and without devices where there are none."""
+    """Return the visible columns: without those only for JSON, and without those of devices where there are none."""
     known = analysis.by_name
     left_out = {each.name for each in analysis.columns if each.hidden or (each.of_devices and not about.device)}
     names = [name for name in rows.columns if name not in left_out]
@@ -154,7 +154,7 @@ def _columns(rows: "pl.DataFrame", analysis: "Analysis", about: About) -> list[T
 
 
 def _unit(column: str, form: "Format | None") -> str:
-    """Return the unit of a column: as its analysis says, else as its name does."""
+    """Return the unit of a column, taken from its analysis, else from its name."""
     match form:
         case "duration" | "moment" | "change":
             return "ns"
@@ -175,7 +175,7 @@ def _unit(column: str, form: "Format | None") -> str:
 
 
 def shown(value: Any, unit: str) -> str:
-    """Return a cell for people: times, bytes and shares with units that fit their size; what is counted has commas."""
+    """Return a cell as text: times, bytes and shares with units that fit their size, and counts with commas."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, bool):

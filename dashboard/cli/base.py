@@ -1,4 +1,4 @@
-"""What a verb of the command ``stepscope`` is: what it does, and how it is listed."""
+"""The verbs of the command ``stepscope``: the interface of a verb, and its entry in the list."""
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from typing import Protocol
 
 
 class Verb(Protocol):
-    """One verb: ``stepscope NAME ...``. A class that can be made without arguments; it need not derive from this one.
+    """One verb: ``stepscope NAME ...``. Any class that can be created without arguments; it need not derive from this.
 
-    A verb prints its results on standard output and everything else on standard error, and returns 0 where it did what
-    was asked. It says what a person did wrong by raising `stepscope.summary.errors.UserError` with one sentence: the
-    command prints that without a traceback, and ends with the error's exit code, 2 unless it says otherwise.
+    A verb prints its results on standard output and everything else on standard error, and returns 0 on success. It
+    reports a user's mistake by raising `stepscope.summary.errors.UserError` with one sentence: the command prints the
+    sentence without a traceback, and exits with the error's exit code, by default 2.
     """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the verb's arguments; called once, before `run`. ``--help`` is there already."""
+        """Declare the verb's arguments; called once, before `run`. ``--help`` is already declared."""
         ...
 
     def run(self, arguments: Namespace) -> int:
-        """Do the work and return the exit code; raises `stepscope.summary.errors.UserError` for a person to read."""
+        """Do the work and return the exit code; raise `stepscope.summary.errors.UserError` for errors users can fix."""
         ...
 
 
 @dataclass(frozen=True)
 class ListedVerb:
-    """A verb as ``stepscope --help`` lists it. Its module is imported once it is asked for: that of some takes long."""
+    """A verb as ``stepscope --help`` lists it. Its module is imported on demand, as some imports take long."""
 
     name: str
     """What stands behind ``stepscope``: lower-case letters, digits and hyphens."""

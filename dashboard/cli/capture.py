@@ -1,4 +1,4 @@
-"""``stepscope capture``: records running programs from outside."""
+"""``stepscope capture``: record running programs from outside."""
 
 import os
 import re
@@ -36,7 +36,7 @@ from stepscope.summary.storage import is_address
 TOKEN_VARIABLE: Final = "STEPSCOPE_TOKEN"
 DEFAULT_DURATION_MS: Final = 2000
 STEPS_WITHIN_MS: Final = 60_000
-"""How long steps are waited for where no duration says it."""
+"""Maximum time to wait for steps if no duration is given."""
 _UNITS: Final[Mapping[str, int]] = {"ms": 1, "s": 1000, "m": 60_000}
 
 
@@ -44,7 +44,7 @@ class CaptureVerb:
     """Captures running programs."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the addresses, the log directory, how long and what to record."""
+        """Declare the addresses, the log directory, how long to record, and what."""
         parser.add_argument(
             "addresses",
             nargs="+",
@@ -108,11 +108,11 @@ class CaptureVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Record, and say on standard output what was written where.
+        """Record, and report on standard output what was written where.
 
         Raises:
-            UserError: an argument is none, nothing can be written, or a program was not recorded; what others sent is
-                written all the same.
+            UserError: an argument is invalid, nothing can be written, or a program was not recorded; data from the
+                other programs is written nevertheless.
         """
         addresses = [parse_address(text) for text in arguments.addresses]
         if len(set(addresses)) != len(addresses):
@@ -136,7 +136,7 @@ class CaptureVerb:
 
 
 def request_of(arguments: Namespace) -> CaptureRequest:
-    """Return the request that the arguments make. Raises UserError."""
+    """Return the request described by the arguments. Raises UserError."""
     usual = DEFAULT_DURATION_MS if arguments.steps is None else STEPS_WITHIN_MS
     return checked_request(
         CaptureRequest(
@@ -154,10 +154,10 @@ def request_of(arguments: Namespace) -> CaptureRequest:
 
 
 def duration_ms(text: str) -> int:
-    """``2s``, ``500ms`` or ``1.5m`` in milliseconds.
+    """Return a duration such as ``2s``, ``500ms`` or ``1.5m`` in milliseconds.
 
     Raises:
-        ArgumentTypeError: it is none, or longer than a recording may be.
+        ArgumentTypeError: the text is not a duration, or the duration is longer than a recording may be.
     """
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|m)", text.strip())
     milliseconds = round(float(found[1]) * _UNITS[found[2]]) if found else 0
@@ -180,7 +180,7 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
 def _followed(
     addresses: Sequence[Address], request: CaptureRequest, events: Iterable[CaptureEvent]
 ) -> tuple[list[Capture], list[CaptureError]]:
-    """Return what became of each address, in their order, with progress on standard error meanwhile."""
+    """Return the outcome for each address, in their order, and show progress on standard error meanwhile."""
     ended: dict[Address, Capture | CaptureError] = {}
     console = Console(stderr=True)
     shown = ("{task.fields[address]}", "{task.description}")

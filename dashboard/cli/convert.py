@@ -1,4 +1,4 @@
-"""``stepscope convert``: a trace of any format into another."""
+"""``stepscope convert``: convert a trace from any format to another."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -41,10 +41,10 @@ class ConvertVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Write the converted trace, and say on standard error what was written and what could not be read.
+        """Write the converted trace, and report on standard error what was written and what could not be read.
 
         Raises:
-            UserError: the file is not a trace, the format is not known, or the output cannot be written.
+            UserError: the file is not a trace, the format is unknown, or the output cannot be written.
         """
         # The compiled loops of the readers take long to import, and the other verbs do without them.
         from stepscope.profiler.traces import load_trace
@@ -103,7 +103,7 @@ def _encoded(trace: Trace, target: TraceFormat, output: str) -> bytes:
 def _compressed(pieces: Iterator[bytes], name: str) -> bytes:
     """Return the pieces as one file.
 
-    Packed as they come if they are to be gzip, so that they are never all in memory.
+    If gzip is wanted, they are compressed as they arrive, so that they are never all in memory.
     """
     from stepscope.profiler.traces.compression import zstd_compress
 

@@ -1,4 +1,4 @@
-"""``stepscope pb2text`` and ``text2pb``: graphs of TensorFlow as text that people read, and back."""
+"""``stepscope pb2text`` and ``text2pb``: convert TensorFlow graphs to readable text, and back."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -19,7 +19,7 @@ class PbToTextVerb:
         _add_files(parser, ".pbtxt")
 
     def run(self, arguments: Namespace) -> int:
-        """Write the text, and say on standard error what was written and what text cannot hold.
+        """Write the text, and report on standard error what was written and what text cannot hold.
 
         Raises:
             UserError: the file holds no graph, or the text cannot be written.
@@ -44,7 +44,7 @@ class TextToPbVerb:
         _add_files(parser, ".pb")
 
     def run(self, arguments: Namespace) -> int:
-        """Write the message, and say on standard error what was written.
+        """Write the message, and report on standard error what was written.
 
         Raises:
             UserError: the file holds no graph, or the message cannot be written.

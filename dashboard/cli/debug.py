@@ -1,4 +1,4 @@
-"""``stepscope debug``: which tensor of a training went bad first, where it was made, and what rules find, in words."""
+"""``stepscope debug``: report which tensor of a training run went bad first, where it was made, and what rules find."""
 
 import math
 import sys
@@ -25,10 +25,10 @@ BAD: Final = "bad"
 
 
 class DebugVerb:
-    """Says of each recording of tensors in a log directory what went bad first."""
+    """Reports what went bad first in each tensor recording of a log directory."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the log directories, which of their recordings, and what ends with an error."""
+        """Declare the log directories, which of their recordings to read, and the conditions to fail on."""
         parser.add_argument(
             "directory", nargs="*", metavar="LOGDIR", help="a log directory, in any form that --logdir accepts"
         )
@@ -47,10 +47,10 @@ class DebugVerb:
         parser.add_argument("--json", action="store_true", help="print all of it as JSON, all alerts with it")
 
     def run(self, arguments: Namespace) -> int:
-        """Print what was found, and on standard error which conditions hold.
+        """Print what was found, and report on standard error which conditions hold.
 
         Raises:
-            UserError: there is no such log directory, run or rule, nothing was recorded, or it cannot be read.
+            UserError: there is no such log directory, run or rule, nothing was recorded, or a recording cannot be read.
         """
         from stepscope.dashboard.debugger.findings import findings, scalars_of
         from stepscope.dashboard.debugger.sources import DebugCache, DebugUnavailableError
@@ -116,7 +116,7 @@ def _chosen(snapshot: Any, runs: Sequence[str], given: Sequence[str]) -> list["D
 
 
 def _holds(condition: str, found: "Findings") -> str:
-    """Return in words why a condition holds; nothing where it does not."""
+    """Return in words why a condition holds; empty if it does not."""
     if condition == BAD:
         return "" if found.verdict is None else found.verdict.sentence
     alerts = [alert for alert in found.alerts if condition in (ANY, alert.rule)]

@@ -1,4 +1,4 @@
-"""``stepscope demo``: the dashboard over sample logs, which are installed with it."""
+"""``stepscope demo``: serve the dashboard over the sample logs that are installed with it."""
 
 import shutil
 from argparse import ArgumentParser, Namespace
@@ -12,7 +12,7 @@ from stepscope.dashboard.server.temporary_folders import OwnedFolder
 from stepscope.summary.errors import UserError
 
 SAMPLES: Final = Path(__file__).parent.parent / "sample_logs"
-"""Runs of small networks that learn to tell digits apart, with all that the dashboard shows."""
+"""Runs of small networks that learn to classify digits, with everything that the dashboard shows."""
 NAME: Final = "digits"
 
 
@@ -34,7 +34,7 @@ class DemoVerb:
         """Serve the sample logs until Ctrl+C.
 
         Raises:
-            UserError: they cannot be copied.
+            UserError: the sample logs cannot be copied.
         """
         console = steady_console()
         if arguments.folder is not None:
@@ -52,10 +52,10 @@ class DemoVerb:
 
 
 def put_samples(folder: Path) -> None:
-    """Copy the sample logs to ``folder/digits``, which is made if need be; what is there already is left as it is.
+    """Copy the sample logs to ``folder/digits``, created if needed; existing content stays as it is.
 
     Raises:
-        UserError: they are not installed, or the folder cannot be written.
+        UserError: the sample logs are not installed, or the folder cannot be written.
     """
     if (folder / NAME).exists():
         return

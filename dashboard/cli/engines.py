@@ -1,4 +1,4 @@
-"""What the verbs have in common whose work an engine does."""
+"""Shared parts of the verbs whose work an engine does."""
 
 from argparse import ArgumentParser
 from collections.abc import Generator
@@ -16,9 +16,9 @@ from stepscope.summary.engine import Progress
 UNREADABLE: Final = 2
 """Exit code when some of several parts cannot be read."""
 INTERRUPTED: Final = 130
-"""As shells say it."""
+"""Exit code after Ctrl+C, as in shells."""
 _MOST_NAMED: Final = 20
-"""Failures that are named."""
+"""Maximum number of failures that are named."""
 
 Step = TypeVar("Step")
 
@@ -27,9 +27,9 @@ def add_engine(parser: ArgumentParser, what: str, *, default: str) -> None:
     """Declare ``--engine``.
 
     Args:
-        parser: of the verb.
-        what: an engine does there, such as "reads the traces of many ranks".
-        default: what does it where none is named.
+        parser: the verb's parser.
+        what: the work that an engine does, such as "reads the traces of many ranks".
+        default: what does the work if no engine is named.
     """
     parser.add_argument(
         "--engine",
@@ -40,7 +40,7 @@ def add_engine(parser: ArgumentParser, what: str, *, default: str) -> None:
 
 
 def progress_bar(console: Console) -> ProgressBar:
-    """Return a bar of bytes that leaves nothing behind; on a terminal alone."""
+    """Return a progress bar of bytes that disappears when it is done; it is shown only on a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     return ProgressBar(*columns, console=console, transient=True, disable=not console.is_terminal)
 
@@ -48,16 +48,16 @@ def progress_bar(console: Console) -> ProgressBar:
 def last_step(
     steps: Generator[Step, None, None], progress: Progress, parts: str, console: Console
 ) -> tuple[Step | None, bool]:
-    """Go through steps of work, saying how far it is; return the last one, and whether Ctrl+C ended it early.
+    """Go through the steps of some work and show progress; return the last one, and whether Ctrl+C ended it early.
 
     Args:
-        steps: what is known after each part.
-        progress: of the same work.
+        steps: the result so far, after each part.
+        progress: the progress of the same work.
         parts: what the progress counts, such as "file".
-        console: where a bar shows it, and failures are named.
+        console: shows the progress bar and names failures.
 
     Raises:
-        KeyboardInterrupt: by Ctrl+C before anything was known.
+        KeyboardInterrupt: Ctrl+C came before there was any result.
     """
     interrupt_this_thread_alone()
     found: Step | None = None
@@ -83,5 +83,5 @@ def last_step(
 
 
 def exit_code(progress: Progress, *, interrupted: bool) -> int:
-    """Return how a command ends whose parts are done or not."""
+    """Return the exit code of a command, some of whose parts may have failed."""
     return INTERRUPTED if interrupted else UNREADABLE if progress.failures else 0

@@ -1,4 +1,4 @@
-"""``stepscope export``: what a log directory holds, as CSV, JSON, Parquet, or files of pictures and sound."""
+"""``stepscope export``: write the content of a log directory as CSV, JSON, Parquet, or image and audio files."""
 
 import contextlib
 import errno
@@ -41,7 +41,7 @@ _FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType({".csv": "csv", ".
 
 @cache
 def _options_of() -> Mapping[str, frozenset[str]]:
-    """Return what ``--kind`` must be for each option."""
+    """Return the values of ``--kind`` that each option requires."""
     everything = frozenset((*tables(), *kinds_with_files()))
     plain = {"scalars", "hparams", "summaries", "runs", "files"}
     return MappingProxyType(
@@ -55,10 +55,10 @@ def _options_of() -> Mapping[str, frozenset[str]]:
 
 
 class ExportVerb:
-    """Writes one kind of data of a log directory."""
+    """Writes one kind of data from a log directory."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare what to write, and where to."""
+        """Declare what to write, and where."""
         add_logdir(parser)
         parser.add_argument(
             "--format",
@@ -104,7 +104,7 @@ class ExportVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Write the data, and say on standard error what was written and what was left out.
+        """Write the data, and report on standard error what was written and what was left out.
 
         Raises:
             UserError: options contradict each other, there is no such log directory, run or tag, or the output exists
@@ -159,7 +159,7 @@ def _checked_format(arguments: Namespace) -> TableFormat | None:
 
 
 def _check_output(output: str, *, force: bool) -> None:
-    """Raise UserError before anything is read, rather than after minutes, or over a file of value."""
+    """Raise UserError before anything is read, rather than after minutes, or rather than replace a valuable file."""
     if output == STANDARD_OUTPUT:
         return
     path = Path(output)
@@ -181,9 +181,7 @@ def _write_file(path: Path, frame: "pl.DataFrame", table_format: TableFormat, *,
 
 @contextlib.contextmanager
 def _created(path: Path, *, force: bool) -> Iterator[BinaryIO]:
-    """Provide a file that appears when it is whole: what fails half-way leaves nothing, and what was there before
-    stays.
-    """
+    """Provide a file that appears once it is complete: a failure leaves no partial file, and keeps an existing one."""
     if path.exists() and not path.is_file():
         with path.open("wb") as device:
             yield device
@@ -234,7 +232,7 @@ def _export_media(arguments: Namespace) -> int:
 
 
 def _check_parts(arguments: Namespace) -> None:
-    """Raise UserError where workers cannot write it in parts."""
+    """Raise UserError if workers cannot write the export in parts."""
     if arguments.output == STANDARD_OUTPUT:
         raise UserError("--engine needs a folder or an address to write parts to, as in -o FOLDER")
     for given, reason in (

@@ -1,4 +1,4 @@
-"""``stepscope graph``: the graph of a model file, on the screen or into an event file of a run."""
+"""``stepscope graph``: show the graph of a model file, or write it into an event file of a run."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path, PurePosixPath
@@ -33,7 +33,7 @@ KERAS_TAG = "keras"
 
 
 class GraphVerb:
-    """Shows a model's graph, or writes it to where runs are browsed."""
+    """Shows a model's graph, or writes it into a log directory."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the model, and the run that gets its graph."""
@@ -57,10 +57,10 @@ class GraphVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Serve the graph, or write it and say where.
+        """Serve the graph, or write it and report where.
 
         Raises:
-            UserError: the file holds no graph, the run's name leads out of the log directory, or it cannot be written.
+            UserError: the file holds no graph, the run's name leads out of the log directory, or writing fails.
         """
         name = arguments.run if arguments.run is not None else Path(arguments.model).absolute().stem
         notes: list[str] = []
@@ -80,7 +80,7 @@ class GraphVerb:
 
 
 def _write(event: Event, logdir: str, name: str) -> Folder:
-    """Write the event into an event file of a run, and give the run's folder."""
+    """Write the event into an event file of a run, and return the run's folder."""
     try:
         folder = _run_folder(logdir, name)
         writer = EventFileWriter(folder)
@@ -95,7 +95,7 @@ def _write(event: Event, logdir: str, name: str) -> Folder:
 
 
 def _serve(event: Event, name: str, arguments: Namespace, console: Console) -> None:
-    """Serve the graph alone, from a folder that is gone afterwards."""
+    """Serve only the graph, from a folder that is removed afterward."""
     with TemporaryDirectory(prefix="stepscope-graph-") as logdir:
         _write(event, logdir, name)
         listener = listen(HOST, arguments.port, console)
@@ -111,7 +111,7 @@ def _serve(event: Event, name: str, arguments: Namespace, console: Console) -> N
 
 
 def _event(model: str, notes: list[str]) -> tuple[Event, GraphDef]:
-    """Return what is written: a Keras model as its layers, anything else as a graph of operations.
+    """Return the event to write: a Keras model as its layers, anything else as a graph of operations.
 
     See `graph_of_file`.
     """

@@ -1,4 +1,4 @@
-"""How the command imports what takes long."""
+"""Faster imports of slow libraries for the command."""
 
 import gc
 import importlib
@@ -18,12 +18,12 @@ COMPONENTS: Final = (
     "Popover", "PopoverDropdown", "PopoverTarget", "SegmentedControl", "Select", "Slider", "Switch", "Tabs",
     "TabsList", "TabsTab", "TextInput",
 )  # fmt: skip
-"""Those of Mantine that pages have."""
+"""Mantine components that pages use."""
 
 
 @contextmanager
 def quick_imports() -> Iterator[None]:
-    """Import faster, without garbage collections, which also need not look through what was imported later on."""
+    """Import faster, without garbage collections; later collections also skip what was imported."""
     with without_collections():
         try:
             yield
@@ -32,11 +32,11 @@ def quick_imports() -> Iterator[None]:
 
 
 def import_dash() -> None:
-    """Import Dash and its components by Mantine without what no page has: a sixth of a start, and 20 MB.
+    """Import Dash and its Mantine components without the parts that no page uses: a sixth of a start, and 20 MB.
 
-    Dash imports IPython with all that belongs to it, for applications in a notebook's own process, and does without
-    where it is not installed. Mantine's components are a module each, of which one in ten is used; all of them are
-    there where a plug-in may use others. Nothing happens where they were imported before.
+    Dash imports IPython and its dependencies for applications in a notebook's own process, and works without IPython
+    if it is not installed. Each Mantine component is a module, and one in ten is used; all of them are imported if a
+    plug-in may use others. Nothing happens if they were imported before.
     """
     loaded = cast(dict[str, Any], sys.modules)
     hidden = "dash" not in loaded and loaded.setdefault(_NOTEBOOKS, None) is None

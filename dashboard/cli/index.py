@@ -1,4 +1,4 @@
-"""``stepscope index``: reads a log directory ahead of the first start, for this user or for all who share an index."""
+"""``stepscope index``: read a log directory ahead of the first start, for this user or all users of a shared index."""
 
 import time
 from argparse import ArgumentParser, Namespace
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stepscope.summary.snapshot import Snapshot
 
 REQUESTS_A_FILE: Final = 2
-"""What a start may ask a store for each file that is new or changed, beside the pages of the listing."""
+"""Requests that a start may send to a store per new or changed file, besides those for the pages of the listing."""
 
 
 class IndexVerb:
@@ -47,7 +47,7 @@ class IndexVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Read what is new, and say how much that was.
+        """Read what is new, and report how much that was.
 
         Raises:
             UserError: there is no such log directory or engine, or the index cannot be written.
@@ -122,7 +122,7 @@ def _read(source: Source, index: "LogIndex", console: Console, *, cached: bool) 
 
 
 def _fill(arguments: Namespace, index: "LogIndex", progress: Progress, console: Console) -> "tuple[IndexTotals, bool]":
-    """Have an engine read what is new; return also whether Ctrl+C ended it."""
+    """Have an engine read what is new; also return whether Ctrl+C ended it early."""
     from stepscope.summary.index_building import fill_index
     from stepscope.summary.log_parts import from_anywhere
 

@@ -1,6 +1,6 @@
-"""``stepscope inspect``: what event files hold, as ``tensorboard --inspect`` says it, and what was lost in them.
+"""``stepscope inspect``: report what event files hold, as ``tensorboard --inspect`` does, and what was lost in them.
 
-And what recordings of tensors and dumps of TensorFlow's debugger there are.
+It also lists tensor recordings and dumps of TensorFlow's debugger.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -21,7 +21,7 @@ class InspectVerb:
     """Prints a digest of the event files of log directories, or of one file."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the log directories or the file, and what to print of them."""
+        """Declare the log directories or the file, and what to print about them."""
         place = parser.add_mutually_exclusive_group(required=True)
         add_logdir(place, required=False)
         place.add_argument("--event_file", "--event-file", metavar="FILE", help="one event file, of any name")
@@ -32,7 +32,7 @@ class InspectVerb:
         """Print the digest.
 
         Raises:
-            UserError: a log directory or the file is not there, or two log directories have the same name.
+            UserError: a log directory or the file does not exist, or two log directories have the same name.
         """
         logdirs: list[str] = arguments.logdir or []
         source = check_logdirs(logdirs) if logdirs else _file(arguments.event_file)

@@ -1,13 +1,13 @@
-"""What Ctrl+C ends."""
+"""Handling of Ctrl+C."""
 
 import signal
 
 
 def interrupt_this_thread_alone() -> None:
-    """Let Ctrl+C raise KeyboardInterrupt in the main thread and nowhere else; to be called there.
+    """Let Ctrl+C raise KeyboardInterrupt in the main thread and nowhere else; call it from the main thread.
 
-    Polars takes the signal when it is imported. From then on it also ends its queries of all threads, and the next one
-    of a program that goes on to tell what it knows, as long as any thread is still at work on another.
+    Polars takes over the signal when it is imported. From then on, Ctrl+C also ends its queries in all threads, and the
+    next query of a program that goes on to report its results while any thread is still running another query.
     """
     import polars  # noqa: F401 - what it takes, it takes at its import
 

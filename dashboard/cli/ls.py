@@ -1,4 +1,4 @@
-"""``stepscope ls``: the runs of a log directory, at a glance."""
+"""``stepscope ls``: list the runs of a log directory."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -34,14 +34,14 @@ _RUN_COLUMNS: Final = (
 _TAG_COLUMNS: Final = ("run", "tag", "kind", "points", "last_step", "start", "duration", "superseded", "writers")
 
 _USUAL: Final[Mapping[str, int]] = MappingProxyType({"superseded": 0, "writers": 1, "damages": 0})
-"""Columns that a terminal gets only where there is something else in them."""
+"""Columns that a terminal shows only if they contain another value than this one."""
 
 
 class ListRunsVerb:
     """Lists the runs, or the tags of each."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the log directory, and what to list of it in which order."""
+        """Declare the log directory, what to list from it, and the order."""
         add_logdir(parser)
         parser.add_argument("--tags", action="store_true", help="list the tags of each run")
         parser.add_argument(
@@ -54,7 +54,7 @@ class ListRunsVerb:
         add_keep_superseded(parser)
 
     def run(self, arguments: Namespace) -> int:
-        """Print the list: as a table on a terminal, with tabs between the columns elsewhere.
+        """Print the list: as a table on a terminal, elsewhere with tabs between the columns.
 
         Raises:
             UserError: there is no such log directory, or no such column to sort by.
@@ -84,7 +84,7 @@ def _tag_rows(snapshot: Snapshot) -> list[Row]:
 
 
 def _sort(rows: list[Row], column: str | None, *, reverse: bool) -> None:
-    """Sort in place; what is not known comes last, either way."""
+    """Sort in place; unknown values come last in either order."""
     if column is None:
         if reverse:
             rows.reverse()
@@ -139,7 +139,7 @@ def _plain(value: Any, column: str) -> str:
 
 
 def _date(seconds: float) -> str:
-    """In local time, with its offset; the number itself where no calendar has it."""
+    """Return a date in local time with its UTC offset; the number itself if it is outside the calendar."""
     try:
         return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds")
     except (ValueError, OverflowError, OSError):

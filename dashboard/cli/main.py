@@ -24,7 +24,7 @@ _OWN: Final = frozenset(verb.name for verb in VERBS)
 
 
 def make_parser(requested: str) -> ArgumentParser:
-    """Return the parser of a command line that begins with a verb; the arguments of the others are not declared."""
+    """Return the parser of a command line that begins with a verb; arguments of other verbs are not declared."""
     parser = ArgumentParser(
         prog="stepscope",
         description="Browse training runs: event files, live, in a browser.",
@@ -49,7 +49,7 @@ def make_parser(requested: str) -> ArgumentParser:
 
 
 def _literal(help_text: str) -> str:
-    """Return a help text as `argparse` shows it as it is, whatever it has in it."""
+    """Return a help text escaped so that `argparse` shows it literally."""
     return help_text.replace("%", "%%")
 
 
@@ -57,7 +57,7 @@ def _prepared(listed: ListedVerb, parser: ArgumentParser) -> Verb:
     """Return a verb that has declared its arguments.
 
     Raises:
-        UserError: it is another distribution's, and cannot be loaded.
+        UserError: the verb belongs to another distribution, and cannot be loaded.
     """
     try:
         verb = listed.load()
@@ -76,14 +76,14 @@ MEANT: Final = {
     "start": "serve", "ui": "serve", "dashboard": "serve", "tensorboard": "serve", "projector": "project",
     "embed": "project", "compile": "warm-up",
 }  # fmt: skip
-"""What others call some verbs."""
+"""Words that other programs use, with the verbs they mean here."""
 
 
 def with_verb(arguments: Sequence[str]) -> list[str]:
-    """Return a command line with the verb that is meant where none stands: what is there to be opened is served.
+    """Return a command line with the implied verb if it has none: existing files and folders are served.
 
     Raises:
-        UserError: it begins with a word that is neither a verb nor the name of a file or folder.
+        UserError: the command line begins with a word that is neither a verb nor the name of a file or folder.
     """
     first = arguments[0] if arguments else ""
     if first in {"-h", "--help", "--version", *_OWN}:

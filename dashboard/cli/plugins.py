@@ -1,4 +1,4 @@
-"""``stepscope plugins``: what other distributions add, by group, and what of it failed."""
+"""``stepscope plugins``: list what other distributions add, by group, and what of it failed."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any, Final
@@ -17,11 +17,11 @@ class PluginsVerb:
     """Lists the records of each group; warnings on standard error name what failed."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the form of the list."""
+        """Declare the format of the list."""
         parser.add_argument("--json", action="store_true", help="print JSON, with the names of Stepscope's own records")
 
     def run(self, arguments: Namespace) -> int:
-        """Print the list; what failed is warned of while it is loaded, and does not change the exit code."""
+        """Print the list; failures cause warnings while records are loaded, and do not change the exit code."""
         groups = {group: _listed(extensions) for group, extensions in registries().items()}
         with standard_output() as stream:
             stream.write(_json(groups) if arguments.json else _lines(groups).encode())

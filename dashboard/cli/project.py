@@ -1,4 +1,4 @@
-"""``stepscope project``: the points of one file, without any log directory."""
+"""``stepscope project``: show the points of one file, without any log directory."""
 
 import re
 import threading
@@ -31,7 +31,7 @@ class ProjectVerb:
     """Shows the points of a file."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the file, and what is beside it."""
+        """Declare the file, and the files that accompany it."""
         parser.add_argument("file", metavar="FILE", help=FILES)
         parser.add_argument(
             "--metadata",
@@ -79,7 +79,7 @@ class ProjectVerb:
 
 
 def size(text: str) -> tuple[int, int]:
-    """Return two numbers with an x between them; raises ArgumentTypeError where it is something else."""
+    """Return the two numbers of a size such as ``64x64``; raise ArgumentTypeError for anything else."""
     match = re.fullmatch(r"(\d{1,9})[x,](\d{1,9})", text)
     if match is None or not int(match[1]) or not int(match[2]):
         raise ArgumentTypeError(f"{text!r} is not a size; expected one such as 64x64")
@@ -87,7 +87,7 @@ def size(text: str) -> tuple[int, int]:
 
 
 def finder(arguments: Namespace) -> Callable[[], ProjectFile | None]:
-    """Look for the file, as it is when it is called.
+    """Return a function that looks up the current state of the file each time it is called.
 
     Raises:
         UserError: the metadata or the sprite does not exist.
@@ -139,7 +139,7 @@ def _beside(given: str | None, option: str) -> str:
 
 
 class FileFollower:
-    """Publishes a snapshot of one file, and another one when the file has changed."""
+    """Publishes a snapshot of one file, and another one whenever the file has changed."""
 
     def __init__(
         self,
@@ -154,14 +154,14 @@ class FileFollower:
         self._thread = threading.Thread(target=self._follow, name="project", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start watching the file."""
         self._thread.start()
 
     def heed(self, runs: Iterable[str]) -> None:
-        """All of it is looked at anyhow."""
+        """Do nothing: the whole file is watched anyway."""
 
     def stop(self) -> None:
-        """End."""
+        """Stop watching, and wait for the thread."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -1,4 +1,4 @@
-"""The steps of ranks as a map of letters, for the terminal."""
+"""The steps of ranks as a map of characters, for the terminal."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _SHADES: Final = ((1.0, "\u00b7"), (5.0, "\u2591"), (10.0, "\u2592"), (25.0, "\u2593"))
-"""What stands for a cell below so many percent over the median."""
+"""Percentage above the median, and the character for cells below it."""
 _MOST: Final = "\u2588"
 _NONE: Final = " "
 LEGEND: Final = (
@@ -16,7 +16,7 @@ LEGEND: Final = (
 
 
 def map_lines(frame: "pl.DataFrame") -> Iterator[str]:
-    """Yield `stepscope.profiler.analysis.rank_map.rank_map` as lines: a row of ranks each, a letter a step."""
+    """Yield `stepscope.profiler.analysis.rank_map.rank_map` as lines: a line per row of ranks, a character per step."""
     steps = frame["step"].unique().sort().to_list()
     place = {step: number for number, step in enumerate(steps)}
     rows: dict[tuple[int, int], list[str]] = {}

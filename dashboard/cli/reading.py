@@ -1,4 +1,4 @@
-"""What the verbs that read a log directory once have in common."""
+"""Shared parts of the verbs that read a log directory once."""
 
 import contextlib
 import glob
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_logdir(parser: "_ActionsContainer", *, required: bool = True) -> None:
-    """Declare ``--logdir``, of which the parser gives a list."""
+    """Declare ``--logdir``, which the parser returns as a list."""
     parser.add_argument(
         "--logdir",
         required=required,
@@ -47,11 +47,12 @@ def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Sourc
     """Return the files of one or several log directories.
 
     Args:
-        given: what the user gave, each as `stepscope.summary.logdir_source.sources_of` takes it.
-        waiting: where to say that a directory is missing or empty and waited for; without it, it must be there.
+        given: the user's log directories, each as `stepscope.summary.logdir_source.sources_of` takes it.
+        waiting: console that reports a missing or empty directory, which is then waited for; without a console, every
+            directory must exist.
 
     Raises:
-        UserError: one cannot be read, is a file of another sort, or is an address that cannot be opened.
+        UserError: a directory cannot be read, is a file of another kind, or is an address that cannot be opened.
     """
     for logdir in given:
         _, place = named_logdir(logdir)
@@ -69,10 +70,10 @@ def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Sourc
 
 
 def index_at(address: str, option: str) -> "LogIndex":
-    """Return the index at a path or an address, which need not be there.
+    """Return the index at a path or an address; it need not exist.
 
     Raises:
-        UserError: nobody knows the address; ``option`` is where it was given.
+        UserError: the address is unknown; ``option`` is the option that gave it.
     """
     from stepscope.summary.log_index import LogIndex
 
@@ -101,7 +102,7 @@ def _check_folder(given: str, waiting: Console | None) -> None:
 
 
 def _look_at_folder(given: str, waiting: Console | None) -> None:
-    """Say what a user may have got wrong."""
+    """Report possible mistakes of the user."""
     path = Path(given).expanduser().absolute()
     if path.is_file():
         _look_at_file(given, path)
@@ -134,7 +135,7 @@ def _look_at_file(given: str, path: Path) -> None:
 
 
 def read_logdir(given: Sequence[str], *, keep_superseded: bool = False) -> "Snapshot":
-    """Return the log directories as they are; raises as `check_logdirs`."""
+    """Return a snapshot of the log directories; raises the errors of `check_logdirs`."""
     # A server that starts reads later.
     from stepscope.summary.logdir import Logdir
 
@@ -143,9 +144,9 @@ def read_logdir(given: Sequence[str], *, keep_superseded: bool = False) -> "Snap
 
 @contextlib.contextmanager
 def standard_output() -> Iterator[BinaryIO]:
-    """Provide where bytes for a person or a pipe go.
+    """Provide standard output for bytes.
 
-    A reader that has enough, such as head, ends the output quietly.
+    A reader that closes the pipe early, such as ``head``, ends the output silently.
     """
     try:
         yield sys.stdout.buffer
@@ -156,14 +157,14 @@ def standard_output() -> Iterator[BinaryIO]:
 
 
 def printable(text: str) -> str:
-    """Return text without control characters, which names of runs and tags may have and terminals obey."""
+    """Return text without control characters, which names of runs and tags may contain and terminals obey."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def tell_losses(left_out: "LeftOut") -> None:
-    """Say on standard error what is not in the output."""
+    """Report on standard error what was left out of the output."""
     losses = []
     if left_out.damages:
         losses.append(f"{counted(left_out.damages, 'damaged stretch', 'damaged stretches')} skipped")

@@ -1,4 +1,4 @@
-"""``stepscope --logdir DIR``: serves the dashboard."""
+"""``stepscope --logdir DIR``: serve the dashboard."""
 
 import contextlib
 import errno
@@ -54,7 +54,7 @@ class ServeVerb:
 
     @staticmethod
     def add_server_arguments(parser: ArgumentParser) -> None:
-        """Declare all that is not about what to show."""
+        """Declare all server options, but not those for what to show."""
         parser.add_argument(
             "--port", type=int, default=DEFAULT_PORT, help="port to serve on; if taken, the next free one (%(default)s)"
         )
@@ -137,14 +137,14 @@ class ServeVerb:
     def run_with(
         arguments: Namespace, source: Source, console: Console, *, tab: str = "", logdirs: Sequence[str] = ()
     ) -> int:
-        """Serve what is in a source.
+        """Serve the content of a source.
 
         Args:
-            arguments: those of `add_server_arguments`.
-            source: what is served.
-            console: is told how it goes.
-            tab: the one that the link leads to; empty for the first.
-            logdirs: what the user called the source, where a process may read it ahead.
+            arguments: the parsed arguments of `add_server_arguments`.
+            source: the source to serve.
+            console: shows the progress.
+            tab: the tab that the link opens; empty for the first.
+            logdirs: the user's names for the source, if a process may read it ahead.
         """
         if not 0 < arguments.reload_interval <= threading.TIMEOUT_MAX:
             raise UserError(f"--reload-interval is {arguments.reload_interval:g}; expected seconds above 0, such as 2")
@@ -186,9 +186,9 @@ class ServeVerb:
 
 
 def listen(host: str, port: int, console: Console, *, shared: bool = False) -> socket.socket:
-    """Return a socket that listens on the port, or on the next free one, which it says.
+    """Return a socket that listens on the port, or on the next free one, and print which if it differs.
 
-    With ``shared`` the port may be another program's too, if that one has allowed it.
+    With ``shared``, another program may listen on the port too, if that program has allowed it.
 
     Raises:
         UserError: the port is out of range, the host is not an address of this machine, or none of 100 ports is free.
@@ -229,12 +229,12 @@ def listen(host: str, port: int, console: Console, *, shared: bool = False) -> s
 
 
 def token_for(host: str, given: str | None, *, without: bool) -> str:
-    """Return the token of a server: the one that was given, or one that is made where other machines reach it.
+    """Return the token of a server: the one that was given, or a new one if other machines can reach the server.
 
-    "" for none.
+    The token is "" if there is none.
 
     Raises:
-        UserError: the one that was given cannot be used, or none was wanted too.
+        UserError: the given token cannot be used, or was given although no token was wanted.
     """
     if without:
         if given is not None:
@@ -247,10 +247,10 @@ def token_for(host: str, given: str | None, *, without: bool) -> str:
 
 
 def frame_origin(text: str) -> str:
-    """Check an origin for ``--allow-frame``: a scheme, a host, of which the first part may be "*", and maybe a port.
+    """Check an origin for ``--allow-frame``: a scheme, a host, whose first part may be "*", and optionally a port.
 
     Raises:
-        ArgumentTypeError: it is none, or would say more than that to the browser.
+        ArgumentTypeError: the text is not an origin, or contains more than an origin, which the browser would obey.
     """
     if not re.fullmatch(r"https?://(\*\.)?[A-Za-z0-9][A-Za-z0-9.-]*(:(\d{1,5}|\*))?", text):
         raise ArgumentTypeError(f"{text!r} is not an origin; expected one such as https://notes.example.org")
@@ -258,7 +258,7 @@ def frame_origin(text: str) -> str:
 
 
 def host_to_allow(text: str) -> str:
-    """Check a name for ``--allow-host``. Raises ArgumentTypeError: it is none."""
+    """Check a host name for ``--allow-host``. Raises ArgumentTypeError if it is invalid."""
     try:
         return checked_host(text)
     except ValueError as error:
@@ -266,7 +266,7 @@ def host_to_allow(text: str) -> str:
 
 
 def path_prefix(text: str) -> str:
-    """Check a path for ``--path-prefix``. Raises ArgumentTypeError: it is none."""
+    """Check a path for ``--path-prefix``. Raises ArgumentTypeError if it is invalid."""
     try:
         return checked_prefix(text)
     except ValueError as error:
@@ -274,7 +274,7 @@ def path_prefix(text: str) -> str:
 
 
 def capture_address(text: str) -> "Address":
-    """Check an address for ``--capture``. Raises ArgumentTypeError: it is none."""
+    """Check an address for ``--capture``. Raises ArgumentTypeError if it is invalid."""
     # It takes long to import, and few programs are recorded by pages of other machines.
     from stepscope.profiler.client import parse_address
 
@@ -285,14 +285,14 @@ def capture_address(text: str) -> "Address":
 
 
 def page_url(host: str, port: int) -> str:
-    """Return where a browser on this machine finds the page."""
+    """Return the URL of the page for a browser on this machine."""
     if host in (*EVERY_INTERFACE, "127.0.0.1", "::1"):
         return f"http://localhost:{port}/"
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 def announcement(path: str, access: Access, port: int, tab: str = "") -> str:
-    """Return what a start says, as Rich's markup: the link, and whom the server lets do what."""
+    """Return the message printed at the start, as Rich markup: the link, and who may do what on the server."""
     link = page_link(access, port, tab)
     lines = [f"[bold]Stepscope[/] follows {escape(path)}", f"  [bold cyan]{escape(link)}[/]  (Ctrl+C to stop)"]
     if access.bound_host in EVERY_INTERFACE:
@@ -309,9 +309,7 @@ def announcement(path: str, access: Access, port: int, tab: str = "") -> str:
 
 
 def page_link(access: Access, port: int, tab: str = "") -> str:
-    """Return the address of the page for a browser on this machine: with the token if one is asked for, at a tab if
-    given.
-    """
+    """Return the URL of the page for a browser on this machine, with the token if required, and the tab if given."""
     fields = {TOKEN_FIELD: access.token, "tab": tab}
     query = urlencode({name: value for name, value in fields.items() if value})
     page = page_url(access.bound_host, port) + (f"{access.prefix[1:]}/" if access.prefix else "")
@@ -331,13 +329,13 @@ def serve(
     """Serve until Ctrl+C, SIGTERM or SIGHUP.
 
     Args:
-        served: what is followed from now on.
-        access: who may use it.
-        captures: programs that pages may have recorded, beside those of this machine.
-        listener: where.
-        console: is told how it goes.
+        served: what to follow and show.
+        access: who may use the server.
+        captures: programs that pages may record, besides those on this machine.
+        listener: the socket to serve on.
+        console: shows the progress.
         browse: whether to open the page in the default browser.
-        tab: the one that the link leads to; empty for the first.
+        tab: the tab that the link opens; empty for the first.
     """
     with contextlib.suppress(KeyboardInterrupt), ends_as_interrupted():
         start = Start(served, access, captures, console)

@@ -1,4 +1,4 @@
-"""What the command serves, once its libraries are imported: the log directory, the application, and what was read."""
+"""Objects that the command serves once its libraries are imported: log directory, application, and what was read."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ from stepscope.summary.source import Source
 
 
 def keep_results(live: Live, folder: Path | None) -> None:
-    """Say where results of projections are kept for the next start; in memory alone where that is None."""
+    """Set the folder that keeps projection results for the next start; None keeps them only in memory."""
     live.shared(ResultFiles, lambda: ResultFiles(folder))
 
 
@@ -47,7 +47,7 @@ def make_live(
     title: str = "",
     reading: FirstReading | None = None,
 ) -> Live:
-    """Return the log directory, ready to be followed; ``reading`` is what fills the index already."""
+    """Return the log directory, ready to be followed; ``reading`` is the reading ahead that already fills the index."""
     logdir = Logdir(
         source,
         companion_patterns=companion_patterns(),
@@ -66,26 +66,27 @@ def make_live(
 
 
 def make_app(live: Live, access: Access, captures: Sequence[Address], front: Front | None = None) -> FastAPI:
-    """Return what answers; ``front`` is what has answered for the page meanwhile, where there was something."""
+    """Return the application; ``front`` is the one that has answered for the page in the meantime, if any."""
     return build_app(live, access=access, captures=captures, front=front)
 
 
 def make_server(live: Live, access: Access = LOCAL, captures: Sequence[Address] = ()) -> DashboardServer:
-    """Return the web server; ``run(sockets=[...])`` serves until it is told to exit."""
+    """Return the web server; ``run(sockets=[...])`` serves until told to exit."""
     return DashboardServer(make_app(live, access, captures), live.stop)
 
 
 def follow(live: Live, console: Console, *, look_later: bool) -> Callable[[], None]:
-    """Begin to follow, and with what a start does beside it.
+    """Start following, along with the other work of a start.
 
     Args:
-        live: what is followed.
-        console: is told where loops are not compiled yet.
-        look_later: whether nobody waits for a look at these, which takes as long as it takes to import Numba: who needs
-            them goes on without. Else the first who needs them has it done, which is nobody where all is as it was.
+        live: the log directory to follow.
+        console: shows a message if loops are not compiled yet.
+        look_later: whether to defer the check for compiled loops, which takes as long as importing Numba: callers that
+            need the loops go on without them. Otherwise the first caller that needs them triggers the check, and none
+            does if nothing has changed.
 
     Returns:
-        What is to be called when there is time for that look, where it comes later; it does nothing where it is done.
+        The function to call when there is time for a deferred check; it does nothing if the check is done.
     """
     looking = threading.Lock()
     held: dict[Group, threading.Event] = {}
@@ -107,7 +108,7 @@ def follow(live: Live, console: Console, *, look_later: bool) -> Callable[[], No
 
 
 def show_first_pass(live: Live, console: Console) -> None:
-    """Show a progress bar while the first pass reads, then what was found."""
+    """Show a progress bar during the first pass, then what it found."""
     columns: tuple[Any, ...] = (TextColumn("  {task.description}"), BarColumn(), TimeElapsedColumn())
     stopped = threading.Event()
     with Progress(*columns, console=console, transient=True) as progress:

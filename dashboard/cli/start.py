@@ -1,4 +1,4 @@
-"""How a server begins: it answers at once, while a thread imports and builds what it answers with."""
+"""The start of a server: it answers at once, while a thread imports and builds the application."""
 
 import asyncio
 import threading
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MOST_WAIT_SECONDS: Final = 0.5
-"""For what is read first, once the application is there."""
+"""Maximum wait for the first data to be read, once the application is built."""
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,21 @@ class Served:
     """What a server shows."""
 
     path: str
-    """As it is said to the user."""
+    """The path as shown to the user."""
     make: "Callable[[], Live]"
-    """Makes it ready to be followed; called in another thread, as that is where its libraries are imported."""
+    """Makes the log directory ready to be followed; called in another thread, where its libraries are imported."""
     title: str = ""
-    """Of the browser tab; empty for that of the path."""
+    """Title of the browser tab; if empty, it is made from the path."""
 
 
 class Start:
     """A server and the thread that builds its application.
 
     Args:
-        served: what is shown.
-        access: who may use it.
-        captures: programs that pages may have recorded, beside those of this machine.
-        console: is told how it goes.
+        served: what to show.
+        access: who may use the server.
+        captures: programs that pages may record, besides those on this machine.
+        console: shows the progress.
     """
 
     def __init__(self, served: Served, access: Access, captures: "Sequence[Address]", console: Console) -> None:
@@ -68,14 +68,14 @@ class Start:
         self._problem: BaseException | None = None
 
     def begin(self) -> None:
-        """Import and build; the server may run meanwhile."""
+        """Import and build in a thread; the server may run meanwhile."""
         self._thread.start()
 
     def finish(self) -> None:
         """Wait for the thread, once the server has ended.
 
         Raises:
-            Exception: what kept the application from being built.
+            Exception: the error that prevented the application from being built.
         """
         self._end()
         if self._thread.is_alive():
@@ -123,7 +123,7 @@ class Start:
             asyncio.run(self._keep_first_answers(app))
 
     def _show_front(self) -> "Front | None":
-        """Let browsers load the page while all else is imported; None where plug-ins may add to it."""
+        """Let browsers load the page while everything else is imported; return None if plug-ins may add to it."""
         if is_any_installed():
             return None
         from stepscope.dashboard.page.front import Front
@@ -133,7 +133,7 @@ class Start:
         return front
 
     async def _keep_first_answers(self, app: "FastAPI") -> None:
-        """See to it that the next start of this installation has what this one could not give at once."""
+        """Store answers so that the next start of this installation has those that this one could not give at once."""
         # What other distributions bring may change without them being installed again.
         first = None if app.state.has_plugins else await ask_for(app, self._access, app.state.scripts, self._first)
         if first is None:

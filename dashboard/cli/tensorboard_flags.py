@@ -1,4 +1,4 @@
-"""The options of the command ``tensorboard``: what they are here."""
+"""The options of the command ``tensorboard``, and their equivalents here."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -12,15 +12,15 @@ _FALSE: Final = ("false", "0", "no")
 
 @dataclass(frozen=True)
 class Flag:
-    """One option of TensorBoard's."""
+    """One of TensorBoard's options."""
 
     here: Callable[[str], Sequence[str]] | None = None
-    """Makes the same of its value by the names that options have here; None for what has no effect here."""
+    """Converts the option's value to the equivalent options here; None for an option without effect here."""
     why: str = ""
-    """Of one without effect, why nothing is lost by that; or what is lost."""
+    """For an option without effect: why nothing is lost, or what is lost."""
     has_value: bool = True
     loses: bool = False
-    """Without it something else would be shown than was asked for, so it cannot be left out in silence."""
+    """Whether ignoring the option would show something other than requested, so it cannot be ignored silently."""
 
 
 def _logdirs(value: str) -> list[str]:
@@ -69,25 +69,25 @@ FLAGS: Final = {
     "db": Flag(why="databases cannot be read; give --logdir", loses=True),
     "db_import": Flag(why="databases cannot be made; give --logdir", has_value=False, loses=True),
 }
-"""Every option of TensorBoard's, by its name."""
+"""All of TensorBoard's options, by name."""
 
 
 @dataclass(frozen=True)
 class Translated:
-    """A command line in words of Stepscope."""
+    """A command line with Stepscope's options."""
 
     arguments: list[str]
     remarks: list[str]
-    """A sentence for every option without effect."""
+    """One sentence for each option without effect."""
 
 
 def translated(arguments: Sequence[str]) -> Translated:
-    """Return a command line of ``serve`` in which options of TensorBoard's stand as what they are here.
+    """Return a command line of ``serve`` with TensorBoard's options replaced by their equivalents here.
 
-    With ``--inspect`` it is one of the verb of that name.
+    With ``--inspect``, it is a command line of the verb ``inspect``.
 
     Raises:
-        UserError: an option needs what is not here, or has no value.
+        UserError: an option needs something that does not exist here, or has no value.
     """
     said: list[str] = []
     remarks: list[str] = []

@@ -1,4 +1,4 @@
-"""Tables for terminals: where there is no room, long texts give way, numbers never do."""
+"""Tables for terminals: if space is short, long texts are cut, but numbers never are."""
 
 import textwrap
 from collections.abc import Sequence
@@ -8,32 +8,32 @@ from rich.cells import cell_len, set_cell_size
 
 GAP: Final = 2
 LEAST_TEXT: Final = 16
-"""Letters that a long text keeps, however narrow the terminal is."""
+"""Minimum number of characters that a long text keeps, however narrow the terminal is."""
 MOST_TEXT: Final = 70
-"""Letters of a text that are shown, however wide it is."""
+"""Maximum number of characters of a text that are shown, however wide the terminal is."""
 
 
 class TextColumn(NamedTuple):
-    """A column of a table: its title and a text per row."""
+    """A column of a table: its title and one text per row."""
 
     title: str
     cells: Sequence[str]
     number: bool
-    """Numbers are aligned to the right and never cut."""
+    """Whether the column holds numbers, which are right-aligned and never cut."""
 
 
 class Part(NamedTuple):
-    """Lines of some columns of a table."""
+    """The lines of some columns of a table."""
 
     titles: list[str]
     rows: list[str]
 
 
 def table_parts(columns: Sequence[TextColumn], width: int) -> list[Part]:
-    """Return a table as lines; in several parts where a line cannot hold all columns.
+    """Return a table as lines, in several parts if a line cannot hold all columns.
 
-    Each part begins with the table's first column. A part of which the first two columns alone are too wide is wider
-    than ``width``.
+    Each part begins with the table's first column. A part is wider than ``width`` if its first two columns alone are
+    too wide.
     """
     titles = [_title(column) for column in columns]
     wide = [
@@ -70,7 +70,7 @@ def _parts(least: Sequence[int], width: int) -> list[list[int]]:
 
 
 def _fitted(part: Sequence[int], wide: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Return how wide the columns of a part are: the longest texts are cut first."""
+    """Return the widths of the columns of a part; the longest texts are cut first."""
     sizes = [wide[column] for column in part]
     over = sum(sizes) + GAP * (len(part) - 1) - width
     while over > 0:

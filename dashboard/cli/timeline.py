@@ -1,4 +1,4 @@
-"""``stepscope timeline``: StepStats into a Chrome trace, as TensorFlow's ``Timeline`` makes it."""
+"""``stepscope timeline``: convert StepStats to a Chrome trace, as TensorFlow's ``Timeline`` does."""
 
 import gzip
 import json
@@ -50,7 +50,7 @@ class TimelineVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Write the trace and say on standard error what was written.
+        """Write the trace, and report on standard error what was written.
 
         Raises:
             UserError: the file holds no StepStats, or the trace cannot be written.

@@ -1,4 +1,4 @@
-"""``stepscope trace``: files of traces on the Timeline, without any log directory."""
+"""``stepscope trace``: show trace files on the Timeline, without any log directory."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -26,7 +26,7 @@ class TraceVerb:
         """Serve the files until Ctrl+C.
 
         Raises:
-            UserError: one is not a trace, or not there.
+            UserError: a file is not a trace, or does not exist.
         """
         files = [path for given in arguments.file for path in traces_at(_path(given))]
         for file in files:

@@ -1,4 +1,4 @@
-"""The verbs of the command ``stepscope``: its own, in the order of ``stepscope --help``, and those of others."""
+"""The verbs of ``stepscope``: its own, in the order of ``stepscope --help``, and those of other distributions."""
 
 from typing import Final
 
@@ -97,7 +97,7 @@ VERBS: Final = (
         "stepscope.dashboard.cli.convert_graph:TextToPbVerb",
     ),
 )
-"""Stepscope's own. A verb is one module of this folder and one entry here."""
+"""Stepscope's own verbs. Each is one module in this folder and one entry here."""
 OTHERS: Final = Extensions(
     "verbs",
     ListedVerb,
@@ -105,9 +105,9 @@ OTHERS: Final = Extensions(
     taken=lambda: [verb.name for verb in VERBS],
     about_of=lambda verb: verb.help,
 )
-"""Those of other distributions."""
+"""Verbs of other distributions."""
 
 
 def all_verbs() -> tuple[ListedVerb, ...]:
-    """Return Stepscope's own verbs and those of others, whose records are imported now."""
+    """Return Stepscope's own verbs and those of other distributions, whose records are imported by this call."""
     return (*VERBS, *OTHERS.records())

@@ -1,4 +1,4 @@
-"""``stepscope warm-up``: compiles all loops, so that no later start has to."""
+"""``stepscope warm-up``: compile all loops, so that no later start has to."""
 
 import time
 from argparse import ArgumentParser, Namespace
@@ -9,10 +9,10 @@ from stepscope.dashboard.server.warm_up import WARMERS
 
 
 class WarmUpVerb:
-    """Compiles, and says how long each part took."""
+    """Compiles all loops, and reports how long each part took."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """There are none."""
+        """Declare nothing: the verb has no arguments."""
 
     def run(self, arguments: Namespace) -> int:
         console = Console(highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Where the points of a scalar lie on the horizontal axis."""
+"""Positions of a scalar's points on the horizontal axis."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from stepscope.dashboard.curves.settings import CurveSettings, XAxis
 from stepscope.summary.series import Columns
 
 UNITS: Final = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60.0, "min"), (0.0, 1.0, "s"))
-"""From so many seconds on, seconds in the unit, its sign."""
+"""Units of relative time: minimum extent in seconds, seconds per unit, symbol."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class Axis:
 
     kind: XAxis
     divisor: float = 1.0
-    """Seconds in the unit of relative time."""
+    """Seconds per unit of relative time."""
     unit: str = ""
 
     def described(self, settings: CurveSettings) -> AxisAbout:
-        """Return what the page has to know to draw it."""
+        """Return what the page needs to draw the axis."""
         return {
             "kind": self.kind,
             "scale": "time" if self.kind == "wall" else settings.x_scale,
@@ -37,7 +37,7 @@ class Axis:
 
 
 def axis_of(columns: Iterable[Columns], settings: CurveSettings) -> Axis:
-    """Return the axis that suits all curves of a chart: the unit of relative time follows the longest."""
+    """Return the axis that suits all curves of a chart; the longest curve determines the unit of relative time."""
     if settings.x_axis != "relative":
         return Axis(settings.x_axis)
     finite = [c.wall_times[np.isfinite(c.wall_times)] for c in columns]
@@ -47,10 +47,10 @@ def axis_of(columns: Iterable[Columns], settings: CurveSettings) -> Axis:
 
 
 def places(columns: Columns, axis: Axis, other: Columns | None) -> NDArray[np.float64]:
-    """Return where each point lies, float64[n]; NaN where that is not known.
+    """Return the position of each point on the axis, float64[n]; NaN where it is unknown.
 
-    Steps; units of relative time since the first point; seconds since the epoch; or the value that another scalar of
-    the same run has at the same step, else the last that it had before.
+    Positions are steps, units of relative time since the first point, seconds since the epoch, or the values of another
+    scalar of the same run at the same step, else its last value before that step.
 
     Args:
         columns: the points.

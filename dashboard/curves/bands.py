@@ -13,7 +13,7 @@ from stepscope.summary.distinct import distinct_values
 
 Floats = NDArray[np.float64]
 MOST_PLACES: Final = 8192
-"""Places at which a group is worked out; more than a screen has pixels across."""
+"""Maximum number of places at which a group is computed; more than a screen has pixels across."""
 BUCKETS: Final = 200
 
 _T_975: Final = np.array(
@@ -23,19 +23,19 @@ _T_975: Final = np.array(
         2.0452, 2.0423,
     ]
 )  # fmt: skip
-"""Student's t, 97.5 %, for 1 to 30 degrees of freedom."""
+"""Student's t at 97.5 % for 1 to 30 degrees of freedom."""
 
 
 @dataclass(frozen=True)
 class GroupCurve:
-    """A group's line; float64 arrays of equal length, ``low`` and ``high`` None without a band."""
+    """A group's line, as float64 arrays of equal length; ``low`` and ``high`` are None without a band."""
 
     x: Floats
     y: Floats
     low: Floats | None
     high: Floats | None
     members: NDArray[np.int32]
-    """How many curves have a value at each place."""
+    """Number of curves that have a value at each place."""
 
 
 def group_curve(
@@ -43,17 +43,17 @@ def group_curve(
 ) -> GroupCurve:
     """Join curves into one.
 
-    "interpolate" evaluates each curve, within its own extent, at the places of all of them by straight lines between
-    its points; "bucket" divides the whole extent into 200 equal buckets and takes each curve's mean in each. The line
-    is the mean, median, least or greatest of the values at a place. The band is the least to the greatest; or, around
-    the mean, one standard deviation of the sample (with n - 1), one standard error (that divided by the root of n), or
-    the 95% interval of the mean (Student's t times the standard error). With one value at a place, it has no width.
+    "interpolate" evaluates each curve, within its own extent, at the places of all curves by linear interpolation;
+    "bucket" divides the whole extent into 200 equal buckets and takes each curve's mean in each bucket. The line is the
+    mean, median, minimum or maximum of the values at a place. The band extends from the minimum to the maximum; or,
+    around the mean, by one sample standard deviation (with n - 1), one standard error (that divided by the root of n),
+    or the 95% interval of the mean (Student's t times the standard error). With one value at a place, its width is 0.
 
     Args:
-        curves: x and y of each, float64[n]; points that are not finite are left out.
-        line: what the line is.
-        band: what the band is.
-        align: how curves of different x are brought together.
+        curves: x and y of each curve, float64[n]; points that are not finite are left out.
+        line: the statistic that the line shows.
+        band: the statistic that the band shows.
+        align: how curves with different x are aligned.
     """
     usable = [_usable(x, y) for x, y in curves]
     usable = [(x, y) for x, y in usable if len(x)]
@@ -65,7 +65,7 @@ def group_curve(
 
 
 def _usable(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the finite points by ascending x; of points at the same x the last."""
+    """Return the finite points by ascending x, and only the last of several points at the same x."""
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
     if len(x) > 1 and not bool((np.diff(x) > 0).all()):
@@ -141,7 +141,7 @@ def _joined(x: Floats, table: Floats, line: LineStatistic, band: BandStatistic) 
 
 
 def student_t(freedom: NDArray[np.int64]) -> Floats:
-    """Student's t at 97.5 %, float64[n] for n degrees of freedom; beyond 30 by Fisher's expansion, good to 0.001."""
+    """Return Student's t at 97.5 % by degrees of freedom, float64[n]; above 30 by Fisher's expansion, within 0.001."""
     exact = _T_975[np.clip(freedom, 1, len(_T_975)) - 1]
     z = 1.959964
     nu = np.maximum(freedom, 1).astype(np.float64)

@@ -12,15 +12,15 @@ from stepscope.dashboard.panels.cards import FULL_WIDTH, Action, titled_card
 def curve_card(
     panel: str, key: str, title: str, wide: bool, actions: Sequence[Action] = (), tags: Sequence[str] = ()
 ) -> html.Article:
-    """Return a card, still without its chart.
+    """Return a card without its chart, which the page adds.
 
     Args:
         panel: the panel's name.
-        key: what the panel's route calls the chart.
-        title: the card's name.
-        wide: whether it takes a row of its own.
+        key: the chart's key in the panel's route.
+        title: the card's title.
+        wide: whether the card takes a whole row.
         actions: buttons besides those that every chart has.
-        tags: of which the title is made, where there are several.
+        tags: the tags that the title consists of, if there are several.
     """
     body = html.Div(className="curve", tabIndex=-1)
     buttons = [
@@ -35,7 +35,7 @@ def curve_card(
 
 
 def register_curve_cards(app: Dash, panel: str, parameters: CurveParameters) -> None:
-    """Tell the page what its cards have to follow: the view, new data and the scheme."""
+    """Register what the page's cards follow: the view, new data, and the color scheme."""
     app.clientside_callback(
         ClientsideFunction("stepscope", "curveNews"),
         Output(f"{panel}-drawn", "data"),

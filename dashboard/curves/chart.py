@@ -1,4 +1,4 @@
-"""A chart of scalars as the page gets it: pure functions from runs and settings to lines, marks and remarks."""
+"""A chart of scalars as sent to the page: pure functions from runs and settings to lines, marks and remarks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ BAND_NAMES: Final[Mapping[BandStatistic, str]] = {
 
 
 def chart_version(spec: ChartSpec, table: RunTable, settings: CurveSettings, window: Window | None, most: int) -> str:
-    """Return equal versions mean equal charts, which need not be sent again."""
+    """Return the version of a chart: charts with equal versions are equal, and need not be sent again."""
     tags = {tag for line in spec.lines for tag in (line.tag, line.low_tag, line.high_tag)} | {settings.x_tag}
     versions = [
         (run, tag, series.version, series.superseded)
@@ -51,9 +51,9 @@ def chart_version(spec: ChartSpec, table: RunTable, settings: CurveSettings, win
 
 
 def is_pictured(spec: ChartSpec, table: RunTable, settings: CurveSettings, window: Window | None) -> bool:
-    """Return whether pictures of long curves are there sooner than all points, and look like the chart.
+    """Return whether pictures of long curves are available sooner than all points, and look like the chart.
 
-    They do not where points of several curves have to meet.
+    They do not look like it where points of several curves must be combined.
     """
     if (
         window is not None
@@ -83,9 +83,9 @@ def chart(
         table: the runs.
         settings: axes, smoothing, groups.
         window: the visible part of the horizontal axis, in its own unit; None for all of it.
-        most: points of each line, from `LEAST_POINTS` to `MOST_POINTS`.
-        pack: takes the columns.
-        pictured: take the picture of a curve where that is sooner there than all of its points.
+        most: maximum number of points per line, from `LEAST_POINTS` to `MOST_POINTS`.
+        pack: receives the columns.
+        pictured: use a curve's picture where it is available sooner than all of its points.
     """
     most = min(max(most, LEAST_POINTS), MOST_POINTS)
     whole = _whole_chart(spec, table, settings, pictured=pictured)
@@ -108,11 +108,9 @@ def chart(
 
 
 def values_at(spec: ChartSpec, table: RunTable, settings: CurveSettings, x: float) -> dict[str, PointAt]:
-    """Return the point of each line that is nearest to a place on the axis, among all points of the line.
+    """Return, by line id, the point of each line that is nearest to a place on the axis, among all of its points.
 
-    By the line's id.
-
-    On an axis of steps "step" is "x".
+    On an axis of steps, "step" is "x".
     """
     whole = _whole_chart(spec, table, settings)
     found: dict[str, PointAt] = {}
@@ -132,15 +130,15 @@ def values_at(spec: ChartSpec, table: RunTable, settings: CurveSettings, x: floa
 
 
 class _WholeChart(NamedTuple):
-    """All that a chart is made of, before points are chosen."""
+    """All data of a chart, before points are chosen."""
 
     axis: Axis
     lines: list[Line]
     series: list[Series]
     lost: list[str]
-    """What cannot be read, in sentences."""
+    """Sentences that describe what cannot be read."""
     pictured: int
-    """How many points the longest curve has of which the picture was taken."""
+    """Number of points of the longest curve whose picture was used."""
 
 
 def _whole_chart(spec: ChartSpec, table: RunTable, settings: CurveSettings, *, pictured: bool = False) -> _WholeChart:
@@ -158,10 +156,9 @@ def _whole_chart(spec: ChartSpec, table: RunTable, settings: CurveSettings, *, p
 
 
 def _series_of(tag: str, table: RunTable, lost: list[str], pictured: list[int] | None) -> list[Series]:
-    """Return the series of a tag in the shown runs; what of them cannot be read is told in ``lost``.
+    """Return the series of a tag in the shown runs; errors in reading them are added to ``lost``.
 
-    Where ``pictured`` is given, pictures are taken where there are some, and it is told how many points these curves
-    have.
+    With ``pictured``, pictures are used where they exist, and the numbers of points of these curves are added to it.
     """
     found: list[Series] = []
     for run in table.shown:
@@ -186,7 +183,7 @@ def _scalar(table: RunTable, run: str, tag: str) -> Series | None:
 def _lines(
     spec: LineSpec, index: int, series: Sequence[Series], table: RunTable, settings: CurveSettings, axis: Axis
 ) -> list[Line]:
-    """Return the lines of one tag: a line a group where runs are grouped, with the members if they are asked for."""
+    """Return the lines of one tag: one line per group if runs are grouped, with the members if requested."""
     single = [_run_line(s, table, settings, axis, spec, index) for s in series]
     if not table.groups:
         return single
@@ -234,9 +231,9 @@ def _run_line(series: Series, table: RunTable, settings: CurveSettings, axis: Ax
 
 
 def _told_apart(lines: list[Line]) -> list[Line]:
-    """Return several tags of one run, or one group, have colors of their own.
+    """Return the lines, with a separate color per tag if all belong to one run or one group.
 
-    Dashes would hardly tell six of them apart.
+    Dashes would hardly distinguish six of them.
     """
     tags = dict.fromkeys(line.about["tag"] for line in lines)
     owners = {line.about["label"] for line in lines if line.about["kind"] != "member"}
@@ -247,7 +244,7 @@ def _told_apart(lines: list[Line]) -> list[Line]:
 
 
 def _edge(table: RunTable, run: str, tag: str, columns: Columns) -> NDArray[np.float64] | None:
-    """Return the edge of a band that another scalar of the run is, at the steps of the line."""
+    """Return the edge of a band, given by another scalar of the run, at the steps of the line."""
     series = _scalar(table, run, tag) if tag else None
     if series is None:
         return None
@@ -261,7 +258,7 @@ def _shades(color: RunColor) -> Shades:
 
 
 def _marks(drawn: Sequence[DrawnLine]) -> list[tuple[int, float, NotFinite]]:
-    """Return where lines are not finite: index of the line, x, and what they are there."""
+    """Return where lines are not finite: index of the line, x, and the kind of value."""
     marks: list[tuple[int, float, NotFinite]] = []
     for index, one in enumerate(drawn):
         if one.line.about["kind"] == "group":
@@ -278,7 +275,7 @@ def _marks(drawn: Sequence[DrawnLine]) -> list[tuple[int, float, NotFinite]]:
 
 
 def _best(lines: Sequence[Line], settings: CurveSettings) -> list[tuple[int, float, float]]:
-    """Return the least or greatest point of each line: index of the line, x and y."""
+    """Return the minimum or maximum of each line: index of the line, x and y."""
     if settings.best == "none":
         return []
     found: list[tuple[int, float, float]] = []
@@ -314,9 +311,9 @@ def _rules(series: Sequence[Series], table: RunTable, axis: Axis) -> list[Rule]:
 
 
 def note(drawn: Sequence[DrawnLine], settings: CurveSettings, superseded: int, writers: int = 1) -> str:
-    """Return what the lines of groups are, and what is not in the picture, in words.
+    """Return in words what the lines of groups show, and what the chart leaves out.
 
-    Empty if nothing has to be said.
+    Empty if there is nothing to report.
     """
     parts: list[str] = []
     if any(one.line.about["kind"] == "group" for one in drawn):

@@ -1,4 +1,4 @@
-"""One line of a chart: which of its points are drawn, smoothed how."""
+"""One line of a chart: which of its points are drawn, and how they are smoothed."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +17,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Line:
-    """All points of a line, in the order in which it is drawn; arrays of equal length."""
+    """All points of a line in drawing order, as arrays of equal length."""
 
     about: LineAbout
-    """What the page is told of the line besides its points."""
+    """Facts about the line that the page gets besides its points."""
     x: Floats
     y: Floats
     low: Floats | None = None
@@ -37,17 +37,17 @@ class Line:
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """The points of a line that are sent."""
+    """The points of a line that are sent to the page."""
 
     line: Line
     chosen: NDArray[np.int64]
-    """Their indices, ascending."""
+    """Indices of the sent points, ascending."""
     visible: int
-    """How many points the visible part has."""
+    """Number of points in the visible part."""
 
     @property
     def whole(self) -> bool:
-        """Whether all points are sent, so that the page can smooth them itself, exactly."""
+        """Whether all points are sent, so that the page itself can smooth them exactly."""
         return len(self.chosen) == len(self.line.x)
 
 
@@ -56,9 +56,9 @@ def choose(line: Line, window: tuple[float, float] | None, most: int) -> DrawnLi
 
     Args:
         line: the line.
-        window: the visible part of the horizontal axis; None for all of it. One more point on either side is taken, so
-            that the line reaches the edge of the chart.
-        most: how many points are drawn; where there are less than twice as many, all of them.
+        window: the visible part of the horizontal axis; None for all of it. One more point on either side is included,
+            so that the line reaches the edge of the chart.
+        most: number of points to draw; if there are fewer than twice as many, all are drawn.
     """
     known = np.isfinite(line.x)
     inside = np.arange(len(line.x)) if known.all() else np.flatnonzero(known)
@@ -78,17 +78,17 @@ def choose(line: Line, window: tuple[float, float] | None, most: int) -> DrawnLi
 
 
 def nearest_point(places: Floats, x: float) -> int:
-    """Return index of the place nearest to ``x``, the first of equals; -1 where none is finite."""
+    """Return the index of the place nearest to ``x``, the first in a tie; -1 if no place is finite."""
     distance = np.abs(places - x)
     return int(np.nanargmin(distance)) if np.isfinite(distance).any() else -1
 
 
 def packed(drawn: DrawnLine, smoothing: float, pack: ColumnPack) -> SentLine:
-    """Return what is sent of a line: what it is, how many points it has, and where its columns are in the pack.
+    """Return a line as sent: facts about it, its number of points, and where its columns are in the pack.
 
-    "x" and "y" are the points as stored, y being NaN where it is not finite. Where not all points are sent, "smooth" is
-    the smoothed line, and "mean" and "count" are the mean and number of the finite points from the one sent before,
-    exclusively, to each: from these the page sees at once what another smoothing will look like, until it has asked.
+    "x" and "y" are the points as stored, with y NaN where it is not finite. If not all points are sent, "smooth" is the
+    smoothed line, and "mean" and "count" are the mean and number of the finite points after the previous sent point, up
+    to and including each sent point: with these, the page previews another smoothing until the server has answered.
     """
     line, chosen = drawn.line, drawn.chosen
     columns = {"x": pack.add_exactly(line.x[chosen]), "y": pack.add_numbers(_finite(line.y[chosen]))}
@@ -105,14 +105,14 @@ def packed(drawn: DrawnLine, smoothing: float, pack: ColumnPack) -> SentLine:
 
 
 def gap_means(y: Floats, chosen: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int32]]:
-    """Return mean and number of the finite values from behind each chosen point to the next, with that.
+    """Return the mean and number of the finite values after the previous chosen point, up to and including each one.
 
     Args:
         y: float64[n].
         chosen: int64[k], ascending indices into ``y``.
 
     Returns:
-        float64[k], 0 where there is none, and int32[k].
+        Means, float64[k], 0 where there is no finite value, and numbers, int32[k].
     """
     finite = np.isfinite(y)
     sums = np.concatenate([[0.0], np.cumsum(np.where(finite, y, 0.0))])

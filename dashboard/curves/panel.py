@@ -1,4 +1,4 @@
-"""What the panels of scalars are: controls of curves, a grid of cards that the page fills, and the data of both."""
+"""Base of the panels of scalars: controls of curves, a grid of cards that the page fills, and the data of both."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -24,16 +24,16 @@ from stepscope.summary.snapshot import Snapshot
 
 
 class CurvePanel(Panel):
-    """A panel of charts of scalars; a class of this has its name and title.
+    """A panel of charts of scalars; a subclass has the panel's name and title.
 
     Args:
-        kind: the kind of series without which there is no panel.
-        keys: where every card belongs, and its key, in order.
-        card: the card of a key, still without curves.
-        spec_of: the lines of a card.
-        settings: what the panel keeps in the URL besides what curves and the grid do.
-        button: what the toolbar has at its end.
-        **grid: what else is said about the `CardGrid`.
+        kind: the kind of series that the panel requires.
+        keys: the place and the key of every card, in order.
+        card: makes the card of a key, without curves.
+        spec_of: returns the lines of a card.
+        settings: URL parameters of the panel besides those of curves and the grid.
+        button: the element at the end of the toolbar.
+        **grid: further arguments of the `CardGrid`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The route that panels of curves get their charts from."""
+"""The routes that provide charts for panels of curves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,19 +25,19 @@ from stepscope.summary.snapshot import Snapshot
 MOST_CHARTS: Final = 64
 FIRST_CHARTS: Final = 6
 _PICTURE: Final = "picture "
-"""Before the version of a chart which is that of no other."""
+"""Prefix of the version of a chart drawn from pictures, so that no other chart has the same version."""
 
 
 class ChartRequest(msgspec.Struct, frozen=True):
-    """One chart that is asked for."""
+    """One requested chart."""
 
     key: str
     points: int = 1000
-    """How many points of each line are wanted."""
+    """Number of points wanted per line."""
     window: tuple[float, float] | None = None
     """Visible part of the horizontal axis, in its own unit."""
     version: str = ""
-    """The version that the page has, if it has one; who has none gets a picture where that is sooner there."""
+    """The version that the page has, if any; without one, it gets a picture if that is available sooner."""
 
 
 class ChartsRequest(msgspec.Struct, frozen=True):
@@ -65,13 +65,13 @@ class FirstRequest(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class WantedCharts:
-    """Charts of one view that a page lacks, equal for all that lack the same."""
+    """Charts of one view that a page lacks; equal for all pages that lack the same charts."""
 
     snapshot: Snapshot = field(compare=False)
     revision: int
     view: str
     charts: tuple[tuple[str, int, tuple[float, float] | None, bool], ...]
-    """Key, points and window of each, and whether it is drawn of pictures."""
+    """Key, points and window of each chart, and whether it is drawn from pictures."""
 
 
 def curve_routes(
@@ -80,22 +80,22 @@ def curve_routes(
     spec_of: Callable[[str, Snapshot, View], ChartSpec],
     first_keys: Callable[[Snapshot, View], Sequence[str]],
 ) -> APIRouter:
-    """``POST /curves``, ``POST /first`` and ``POST /values`` of a panel.
+    """Return the routes ``POST /curves``, ``POST /first`` and ``POST /values`` of a panel.
 
     Args:
         live: the log directory.
         parameters: the panel's settings for curves.
-        spec_of: which lines the chart of a key has.
-        first_keys: the cards that stand first on the page.
+        spec_of: returns the lines of a key's chart.
+        first_keys: returns the cards at the top of the page.
     """
     routes = APIRouter(route_class=LightRoute)
     answers = Answers()
 
     @routes.post("/first")
     async def first(body: Body) -> Response:
-        """Return the charts that a page with a view shows first, as ``curves`` gives them.
+        """Return the charts that a page with a given view shows first, in the format of ``curves``.
 
-        Asked for while the page starts.
+        The page requests them while it starts.
         """
         return await answered("first", body, first_charts)
 
@@ -107,7 +107,7 @@ def curve_routes(
 
     @routes.post("/curves")
     async def curves(body: Body) -> Response:
-        """Return charts as `stepscope.dashboard.server.binary` writes them, without those that did not change."""
+        """Return the charts that changed, in the format of `stepscope.dashboard.server.binary`."""
         return await answered("curves", body, charts_asked_for)
 
     def charts_asked_for(body: bytes) -> WantedCharts:
@@ -116,7 +116,7 @@ def curve_routes(
 
     @routes.post("/values")
     def values(body: Body) -> ValuesAnswer:
-        """Return what each line of a chart has at one place of its axis, of all its points."""
+        """Return the point of each line of a chart that is nearest to one place on its axis, among all points."""
         requested = parsed(body, ValuesRequest, "Expected a place on a chart", 400)
         snapshot, view = live.snapshot(), decode(requested.view[:MAX_QUERY])
         settings = parameters.of(view, utc_offset(), requested.key)
@@ -135,7 +135,7 @@ def curve_routes(
         return Response(found, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
 
     def changed(snapshot: Snapshot, query: str, charts: Sequence[ChartRequest]) -> WantedCharts:
-        """Return the charts of which the page does not have the present version."""
+        """Return the charts whose current version the page does not have."""
         if len(charts) > MOST_CHARTS or len(query) > MAX_QUERY:
             raise HTTPException(400, f"Expected up to {MOST_CHARTS} charts, got {len(charts)}.")
         view = decode(query)

@@ -11,11 +11,11 @@ KERNELS: Final = Group("charts", [__name__])
 
 
 def smooth(values: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
-    """Exponential moving average with the start corrected for bias, as TensorBoard draws it.
+    """Return the exponential moving average with bias correction, as TensorBoard draws it.
 
     For every finite y: ``last = last * weight + (1 - weight) * y``, ``n += 1``, and the result is
-    ``last / (1 - weight**n)``. Values that are not finite stay as they are and leave the average untouched. If all
-    values are equal they are returned unchanged, which the average would only be up to rounding.
+    ``last / (1 - weight**n)``. Values that are not finite stay as they are and do not affect the average. If all values
+    are equal, they are returned unchanged; the average would equal them only up to rounding.
     Source: tensorboard/webapp/widgets/line_chart_v2/data_transformer.ts.
 
     Args:
@@ -23,7 +23,7 @@ def smooth(values: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
         weight: from 0, no smoothing, to 1.
 
     Returns:
-        float64[n]; ``values`` itself where there is nothing to smooth.
+        float64[n]; ``values`` itself if there is nothing to smooth.
     """
     if weight <= 0 or len(values) < 2 or bool((values == values[0]).all()):
         return values

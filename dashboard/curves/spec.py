@@ -1,4 +1,4 @@
-"""Which curves a chart has."""
+"""The curves of a chart."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,16 +15,16 @@ class LineSpec:
     """Which vertical axis it belongs to."""
     low_tag: str = ""
     high_tag: str = ""
-    """Tags of the scalars that are the lower and upper edge of its band; empty for none."""
+    """Tags of the scalars that form the lower and upper edge of the line's band; empty for none."""
 
 
 @dataclass(frozen=True)
 class ChartSpec:
     """One chart.
 
-    Tags are told apart by their dashes and runs by their colors; tags by colors where one run has them all.
+    Tags differ in dashes and runs in colors; tags differ in colors if one run has them all.
     """
 
     lines: tuple[LineSpec, ...]
     problems: tuple[str, ...] = ()
-    """What was asked for and cannot be shown, in words."""
+    """Descriptions of what was requested but cannot be shown."""

@@ -1,4 +1,4 @@
-"""What panels of scalars share: names of tags, and points of cards as files."""
+"""Routes shared by panels of scalars: names of tags, and points of cards as files."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Final
@@ -30,14 +30,14 @@ MEDIA_TYPES: Final[dict[TableFormat, str]] = {
 
 
 def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec]) -> APIRouter:
-    """``GET /names`` and ``GET /table`` of a panel of scalars, whose cards have the lines that ``spec_of`` says."""
+    """Return the routes ``GET /names`` and ``GET /table`` of a panel whose cards have the lines of ``spec_of``."""
     routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/names")
     def names(
         view: Annotated[str, Query(max_length=MAX_QUERY, description="The page's query string.")] = "",
     ) -> NamesAnswer:
-        """Return scalar tags of the shown runs, whatever the tag filter: at most 5,000."""
+        """Return at most 5,000 scalar tags of the shown runs, regardless of the tag filter."""
         snapshot = live.snapshot()
         return {"tags": RunTable(snapshot, decode(view)).shown_tags(SCALARS)[:MOST_NAMES]}
 
@@ -48,7 +48,7 @@ def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec
         key: Annotated[str | None, Query(max_length=65_536, description="A card; without one, all of them.")] = None,
         format: TableFormat = "csv",
     ) -> Response:
-        """Return every point of the shown runs, of one card or of all tags that pass the filter."""
+        """Return every point of the shown runs, for one card or for all tags that pass the filter."""
         snapshot, seen = live.snapshot(), decode(view)
         runs = RunTable(snapshot, seen)
         if key is None:

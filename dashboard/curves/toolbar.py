@@ -20,7 +20,7 @@ LIKELY_AXES: Final = ("epoch", "token", "sample", "example", "time", "hour", "fl
 
 
 def curve_controls(parameters: CurveParameters, snapshot: Snapshot, view: View) -> list[Any]:
-    """Smoothing, axes, marks, and what can be done with all cards."""
+    """Return the controls for smoothing, axes, marks, and actions on all cards."""
     panel = parameters.smoothing.name.partition(".")[0]
     switches = [
         switch(parameters.outliers, view, "Ignore outliers"),
@@ -42,12 +42,12 @@ def curve_controls(parameters: CurveParameters, snapshot: Snapshot, view: View) 
 
 
 def labeled(label: str, *controls: Any) -> html.Div:
-    """Return controls of one thing with its name before them."""
+    """Return related controls with a label before them."""
     return html.Div([html.Span(label, **{"aria-hidden": "true"}), *controls], className="field")
 
 
 def horizontal_axis(parameters: CurveParameters, snapshot: Snapshot, view: View, panel: str) -> html.Div:
-    """Return what the horizontal axis is, and its scale."""
+    """Return the controls for the quantity on the horizontal axis, and its scale."""
     axes = {"step": "Step", "relative": "Relative", "wall": "Wall", "metric": "Metric"}
     tags = Facts.of(snapshot).metric_tags[:MOST_AXIS_TAGS]
     metric = dmc.Select(
@@ -71,13 +71,13 @@ def horizontal_axis(parameters: CurveParameters, snapshot: Snapshot, view: View,
 
 
 def example_metric(tags: Sequence[str]) -> str:
-    """Return the tag that a user most likely wants as a horizontal axis."""
+    """Return the tag that a user most likely wants on the horizontal axis."""
     likely = (tag for word in LIKELY_AXES for tag in tags if word in tag.lower())
     return next(likely, tags[0])
 
 
 def smoothing_slider(parameters: CurveParameters, view: View) -> html.Div:
-    """TensorBoard's smoothing: 0 is none; ``web/smoothing_box.ts`` puts a field for its number at the end."""
+    """Return the slider of TensorBoard's smoothing, 0 for none; ``web/smoothing_box.ts`` appends a number field."""
     return html.Div(
         [
             html.Span("Smoothing"),
@@ -101,6 +101,6 @@ def smoothing_slider(parameters: CurveParameters, view: View) -> html.Div:
 
 
 def best_control(parameters: CurveParameters, view: View) -> html.Div:
-    """Return which point of each line is marked."""
+    """Return the control for which point of each line is marked."""
     options = {"none": "Off", "min": "Min", "max": "Max"}
     return labeled("Best:", segmented(parameters.best, view, options, "Mark the best value of each line"))

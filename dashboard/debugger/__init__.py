@@ -1,1 +1,1 @@
-"""What the panel Debugger and ``stepscope debug`` share: recordings and dumps of a log directory, opened."""
+"""Opened recordings and dumps of a log directory, shared by the Debugger panel and ``stepscope debug``."""

@@ -1,9 +1,9 @@
-"""Two recordings of the same tensors: which differs first, by how much, and how that grows.
+"""Comparison of two recordings of the same tensors: which differs first, by how much, and how the difference grows.
 
-An observation of one is compared with that of the other of the same tensor (by name and phase), at the same step, at
-the same place among those of the step. Minimum, maximum and mean differ relative to the largest magnitude in either
-value, so that a mean about zero is no difference; L2 and absolute mean relative to themselves. Another number of
-elements that are not finite is a difference of 1.
+Observations are paired by tensor (name and phase), step, and position among the tensor's observations in that step.
+Differences in minimum, maximum and mean are relative to the largest magnitude in either value, so that a mean close to
+zero causes no difference; differences in L2 and absolute mean are relative to these figures themselves. A different
+number of elements that are not finite is a difference of 1.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from stepscope.summary.debugger.model import COLUMN, Figure
 from stepscope.summary.distinct import distinct_values
 
 MOST_OBSERVATIONS: Final = 500_000
-"""Of each recording; the first ones are compared."""
+"""Maximum number of observations compared per recording; the first ones are compared."""
 COUNTS: Final[tuple[Figure, ...]] = ("nan", "positive_infinity", "negative_infinity")
 EXTENTS: Final[tuple[Figure, ...]] = ("minimum", "maximum", "mean")
 SIZES: Final[tuple[Figure, ...]] = ("l2", "absolute_mean")
@@ -34,36 +34,36 @@ class Difference:
     other: int
     """The tensor of the other recording."""
     step: int
-    """Where it differs first."""
+    """The first step at which it differs."""
     observation: int
     other_observation: int
     figure: Figure
-    """That differs most there."""
+    """The figure that differs most at that step."""
     value: float
     other_value: float
     relative: float
-    """By how much, there."""
+    """Relative difference at that step."""
     largest: float
-    """By how much at most, over all steps."""
+    """Largest relative difference over all steps."""
     differing: int
-    """Observations that differ."""
+    """Number of observations that differ."""
     compared: int
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two recordings have in common."""
+    """The result of comparing two recordings."""
 
     differences: Sequence[Difference]
-    """In the order in which they came about."""
+    """Differences in order of occurrence."""
     matched: int
-    """Tensors that both have."""
+    """Number of tensors that both recordings have."""
     only_first: Sequence[int]
     only_second: Sequence[int]
     compared: int
-    """Pairs of observations."""
+    """Number of compared pairs of observations."""
     left_out: int
-    """Observations behind those that are compared."""
+    """Number of observations beyond `MOST_OBSERVATIONS`, which are not compared."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ def compare(first: OpenedDebug, second: OpenedDebug, tolerance: float) -> Compar
     """Compare two recordings.
 
     Args:
-        first: whose order counts.
-        second: what it is compared with.
-        tolerance: the relative difference that is none yet.
+        first: the recording whose order is used.
+        second: the recording to compare it with.
+        tolerance: the largest relative difference that does not count as one.
     """
     places = {(tensor.name, tensor.phase): number for number, tensor in enumerate(second.data.tensors)}
     other_of = np.full(len(first.data.tensors), -1, np.int64)
@@ -133,7 +133,7 @@ def compare(first: OpenedDebug, second: OpenedDebug, tolerance: float) -> Compar
 
 
 def _side(opened: OpenedDebug, number_of: NDArray[np.int64]) -> _Side:
-    """Return observations with their tensors renumbered; those of no number are left out."""
+    """Return observations with their tensors renumbered, without those of tensors that have no number."""
     columns = [COLUMN[figure] for figure in COMPARED]
     parts = []
     for begin, observed in opened.chunks():
@@ -163,7 +163,7 @@ def _pairs(one: _Side, other: _Side) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def _nth(side: _Side) -> NDArray[np.int64]:
-    """Return of each observation how many of the same tensor and step come before it."""
+    """Return for each observation how many others of the same tensor and step precede it."""
     order = np.lexsort((np.arange(len(side.tensors)), side.steps, side.tensors))
     tensors, steps = side.tensors[order], side.steps[order]
     places = np.arange(len(order))
@@ -175,7 +175,7 @@ def _nth(side: _Side) -> NDArray[np.int64]:
 
 
 def _relative(one: NDArray[np.float64], other: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return by how much each pair differs, and by which of `COMPARED`."""
+    """Return the relative difference of each pair, and which figure of `COMPARED` it concerns."""
     if not len(one):
         return np.zeros(0), np.zeros(0, np.intp)
     found = np.zeros(one.shape)

@@ -1,4 +1,4 @@
-"""Which observations of a recording a user asks for: by what the tensor is, by step, and whether they are bad."""
+"""Filters for the observations of a recording: by tensor, by step, and by whether they are bad."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from stepscope.summary.safe_regex import Pattern
 
 @dataclass(frozen=True)
 class TensorFilter:
-    """What a tensor has to be."""
+    """Conditions on a tensor."""
 
     text: str = ""
-    """A regular expression that is found in its name, its operation or its module."""
+    """A regular expression to search for in its name, its operation and its module."""
     phase: str = ""
     module: str = ""
-    """Its module, or one that has it inside."""
+    """Its module, or one that contains its module."""
     operation: str = ""
 
     @property
@@ -28,7 +28,7 @@ class TensorFilter:
 
 @dataclass(frozen=True)
 class ObservationFilter:
-    """What an observation has to be."""
+    """Conditions on an observation."""
 
     of: TensorFilter = TensorFilter()
     tensor: int | None = None
@@ -36,7 +36,7 @@ class ObservationFilter:
     last_step: int | None = None
     bad: bool = False
     device: str = ""
-    """Where its value was."""
+    """The device that its value was on."""
 
     @property
     def all(self) -> bool:
@@ -47,7 +47,7 @@ def passing(tensors: Sequence[WatchedTensor], wanted: TensorFilter) -> NDArray[n
     """Return which tensors pass.
 
     Raises:
-        PatternError: the text is no regular expression, or takes too long to search with.
+        PatternError: the text is not a regular expression, or takes too long to search with.
     """
     passes = np.ones(len(tensors), np.bool_)
     if wanted.phase:
@@ -66,7 +66,7 @@ def passing(tensors: Sequence[WatchedTensor], wanted: TensorFilter) -> NDArray[n
 
 
 def words_of(tensor: WatchedTensor) -> str:
-    """Return what is searched in."""
+    """Return the text that is searched."""
     return f"{tensor.name}\n{tensor.op_type}\n{tensor.module}"
 
 
@@ -77,9 +77,9 @@ def matching(
 
     Args:
         observed: the observations.
-        wanted: what they have to be.
+        wanted: the conditions.
         passes: which tensors pass.
-        devices: what devices are called, of data that knows them.
+        devices: names of the devices, for data that has them.
     """
     found: NDArray[np.bool_] = passes[observed.tensors]
     if wanted.tensor is not None:

@@ -1,4 +1,4 @@
-"""What went wrong in a recording: what went bad first, and all alerts, first to last."""
+"""Findings in a recording: what went bad first, and all alerts in order."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,29 +21,29 @@ TITLES: Final[Mapping[str, str]] = {"not_finite": "Not finite", "all_zero": "All
 
 @dataclass(frozen=True)
 class Findings:
-    """What went wrong."""
+    """What went wrong in a recording."""
 
     verdict: Verdict | None
-    """What was not finite first; None where nothing is known to be."""
+    """The first value that was not finite; None if none is known."""
     sentence: str
-    """That in words."""
+    """The verdict in words."""
     alerts: Sequence[Alert]
 
 
 def title_of(rule: str) -> str:
-    """Return what a rule is called among people."""
+    """Return the readable title of a rule."""
     words = rule.replace("_", " ")
     return TITLES.get(rule, words[:1].upper() + words[1:])
 
 
 def scalars_of(snapshot: Snapshot, run: str) -> dict[str, Series]:
-    """Return the scalars of a run, by tag: rules look at the loss among them."""
+    """Return the scalars of a run by tag; rules look for the loss among them."""
     found = snapshot.runs.get(run)
     return {series.tag: series for series in found.of_kind(SCALARS)} if found is not None else {}
 
 
 def findings(opened: OpenedDebug, scalars: Mapping[str, Series]) -> Findings:
-    """Return what went wrong: what the recorder noted and what the rules find now, each once, in order of steps."""
+    """Return what went wrong: the recorder's alerts and those that the rules find now, each once, in step order."""
 
     def make() -> Findings:
         noted = list(opened.data.alerts)
@@ -59,7 +59,7 @@ def findings(opened: OpenedDebug, scalars: Mapping[str, Series]) -> Findings:
 
 
 def _when(alert: Alert) -> tuple[int, float]:
-    """Return what alerts are sorted by; one about no single value comes behind those of its step that are."""
+    """Return the sort key of an alert; alerts about no single value come last in their step."""
     return alert.step, _place(alert)
 
 
@@ -72,7 +72,7 @@ def _knows_steps(opened: OpenedDebug) -> bool:
 
 
 def _all_finite(opened: OpenedDebug) -> str:
-    """Return what is known where nothing is known to be bad; some dumps have no figures of their values."""
+    """Return the sentence for recordings where nothing is known to be bad; some dumps have no figures of values."""
     count = opened.data.observation_count
     if not count:
         return "Nothing was recorded yet."

@@ -1,8 +1,8 @@
 """A figure of all tensors over all steps, at the detail that a screen can show.
 
-Columns are stretches of the steps that were observed, in order, so that what was recorded every tenth step has no gaps.
-A `Matrix` holds all of a recording, as fine as fits into `CELLS`; where a window asks for finer columns and is short
-enough, its observations are read.
+Columns are ranges of observed steps, in order, so that data recorded every tenth step has no gaps. A `Matrix` holds a
+whole recording, as finely as fits into `CELLS`; if a window needs finer columns and is short enough, its observations
+are read.
 """
 
 from collections.abc import Sequence
@@ -18,31 +18,31 @@ from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.model import COLUMN, Figure, Observations
 
 CELLS: Final = 1 << 21
-"""Most cells of a matrix."""
+"""Maximum number of cells of a matrix."""
 BYTES_OF_CELL: Final = 17
 MOST_COLUMNS: Final = 1 << 14
 MOST_READ: Final = 64
-"""Chunks of observations that are read for one window."""
+"""Maximum number of chunks of observations read for one window."""
 NOT_FINITE: Final = 1
 INFINITE: Final = 2
 NOT_A_NUMBER: Final = 3
-"""What `Cells.bad` says of a cell where something was not finite; the first where it is not known of which kind."""
+"""Values of `Cells.bad` for a cell that contains something not finite; `NOT_FINITE` if the kind is unknown."""
 
 Rule = Literal["largest", "least", "magnitude"]
 RULES: Final[dict[Figure, Rule]] = {"minimum": "least", "mean": "magnitude"}
-"""Which value of several is the worst; the largest unless said."""
+"""Rule for the worst of several values, by figure; by default the largest."""
 SIGNED: Final[frozenset[Figure]] = frozenset(("minimum", "maximum", "mean"))
 
 
 @dataclass(frozen=True)
 class Cells:
-    """What was observed, by line and column; float32 [lines, columns] that are NaN where nothing was."""
+    """Observed values by line and column; float32 [lines, columns], NaN where nothing was observed."""
 
     high: NDArray[np.float32]
     low: NDArray[np.float32]
     total: NDArray[np.float32]
     count: NDArray[np.uint32]
-    """Of how many values total is the sum."""
+    """Number of values summed in ``total``."""
     bad: NDArray[np.uint8]
 
     @property
@@ -68,7 +68,7 @@ _COLUMNS_OF_CELLS: Final = ("high", "low", "total", "count", "bad")
 
 
 def no_cells(lines: int, columns: int) -> Cells:
-    """Return cells in which nothing was observed."""
+    """Return cells without observations."""
     shape = (lines, columns)
     return Cells(
         np.full(shape, np.nan, np.float32),
@@ -102,11 +102,11 @@ def put(
 
 
 def joined(cells: Cells, starts: NDArray[np.int64], axis: Literal[0, 1]) -> Cells:
-    """Return cells of which neighbors are joined.
+    """Return cells with neighbors joined.
 
     Args:
         cells: at least one along the axis.
-        starts: where each of the new ones begins, ascending.
+        starts: where each new cell begins, ascending.
         axis: 0 to join lines, 1 to join columns.
     """
     return Cells(
@@ -124,7 +124,7 @@ class Matrix:
 
     figure: Figure
     observations: int
-    """How many are in it."""
+    """Number of observations in the matrix."""
     steps: NDArray[np.int64]
     width: int
     cells: Cells
@@ -135,14 +135,14 @@ class Matrix:
 
 
 def matrix_of(figure: Figure, read: Read, index: Index, known: Matrix | None = None, cells: int = CELLS) -> Matrix:
-    """Return a figure of all tensors over all steps; what an earlier matrix has is not read again.
+    """Return a figure of all tensors over all steps; observations in an earlier matrix are not read again.
 
     Args:
-        figure: which.
-        read: gives observations.
-        index: of the recording.
-        known: that of the same recording when it was shorter.
-        cells: most of them.
+        figure: the figure.
+        read: returns observations.
+        index: the index of the recording.
+        known: the matrix of the same recording when it was shorter.
+        cells: maximum number of cells.
     """
     tensors = len(index.counts)
     width, columns = _widths(index, cells)
@@ -170,7 +170,7 @@ def matrix_of(figure: Figure, read: Read, index: Index, known: Matrix | None = N
 
 
 def bytes_of_matrix(index: Index, cells: int = CELLS) -> int:
-    """Return how much memory `matrix_of` takes."""
+    """Return the memory that `matrix_of` takes, in bytes."""
     return BYTES_OF_CELL * len(index.counts) * _widths(index, cells)[1]
 
 
@@ -195,13 +195,13 @@ def _continues(known: Matrix, index: Index, width: int) -> bool:
 
 @dataclass(frozen=True)
 class Window:
-    """A part of the map as it is drawn."""
+    """A part of the map as drawn."""
 
     cells: Cells
     rows: NDArray[np.int64]
-    """Where each line begins among the rows asked for."""
+    """Where each line begins among the requested rows."""
     columns: NDArray[np.int64]
-    """Where each column begins among the observed steps, and behind the last where that ends."""
+    """Where each column begins among the observed steps, followed by the end of the last column."""
 
 
 def window(
@@ -214,17 +214,17 @@ def window(
     most_lines: int,
     most_columns: int,
 ) -> Window:
-    """Return a part of the map in no more lines and columns than are asked for.
+    """Return a part of the map with at most the requested numbers of lines and columns.
 
     Args:
-        matrix: all of it.
-        read: gives observations, for more detail than the matrix has.
-        index: of the recording.
-        rows: the numbers of the tensors, in the order in which they are shown.
-        begin: the place of the first step among those observed.
-        end: behind that of the last.
-        most_lines: in which rows are joined where there are more.
-        most_columns: in which steps are joined.
+        matrix: the whole map.
+        read: returns observations, for more detail than the matrix has.
+        index: the index of the recording.
+        rows: the numbers of the tensors, in display order.
+        begin: position of the first step among the observed steps.
+        end: position after that of the last step.
+        most_lines: maximum number of lines; rows are joined if there are more.
+        most_columns: maximum number of columns; steps are joined if there are more.
     """
     chosen = np.asarray(rows, np.int64)
     starts = _starts(0, len(chosen), most_lines)
@@ -248,13 +248,13 @@ def window(
 
 
 def _line(cells: Cells, rows: NDArray[np.int64], columns: NDArray[np.int64], steps: slice) -> Cells:
-    """Return rows as one line, of which steps are joined too."""
+    """Return rows joined to one line, with their steps joined to columns."""
     part = Cells(*(getattr(cells, name)[rows, steps] for name in _COLUMNS_OF_CELLS))
     return joined(joined(part, np.zeros(1, np.int64), 0), columns, 1)
 
 
 def _starts(begin: int, end: int, most: int) -> NDArray[np.int64]:
-    """Return where each of at most so many stretches begins, in equal parts."""
+    """Return the beginnings of at most ``most`` equal stretches."""
     parts = min(end - begin, most)
     found: NDArray[np.int64] = begin + np.arange(parts, dtype=np.int64) * (end - begin) // max(parts, 1)
     return found

@@ -1,4 +1,4 @@
-"""What one pass over all observations tells, so that later questions read only what they need."""
+"""An index built in one pass over all observations, so that later queries read only what they need."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from stepscope.summary.debugger.model import Observations
 from stepscope.summary.distinct import distinct_values
 
 CHUNK: Final = 1 << 14
-"""Observations that are read at a time."""
+"""Number of observations read at a time."""
 
 Read = Callable[[int, int], Observations]
-"""Gives the observations from a number up to another one."""
+"""Returns the observations from one number up to another, exclusively."""
 
 
 @dataclass(frozen=True)
@@ -24,30 +24,30 @@ class Index:
 
     observations: int
     steps: NDArray[np.int64]
-    """Every step that was observed, once, ascending: the columns of the map."""
+    """The distinct observed steps, ascending: the columns of the map."""
     chunk_first: NDArray[np.int64]
     chunk_last: NDArray[np.int64]
-    """The least and the largest step of each chunk of `CHUNK` observations."""
+    """With ``chunk_first``, the smallest and the largest step of each chunk of `CHUNK` observations."""
     counts: NDArray[np.int64]
-    """How often each tensor was observed."""
+    """Number of observations of each tensor."""
     bad: NDArray[np.int64]
-    """How many of these had an element that is not finite."""
+    """Number of these that had an element that is not finite."""
     first_bad: NDArray[np.int64]
-    """The first of these, by tensor; -1 for none."""
+    """The first such observation of each tensor; -1 for none."""
 
     def chunks_of(self, first_step: int, last_step: int) -> NDArray[np.int64]:
-        """Return the numbers of the chunks that have anything of these steps."""
+        """Return the numbers of the chunks that contain any of these steps."""
         return np.flatnonzero((self.chunk_last >= first_step) & (self.chunk_first <= last_step))
 
 
 def index_of(read: Read, observations: int, tensors: int, known: Index | None = None) -> Index:
-    """Return the index of a recording; what an earlier index of it has is not read again.
+    """Return the index of a recording; observations in an earlier index are not read again.
 
     Args:
-        read: gives observations.
-        observations: how many there are.
-        tensors: how many there are.
-        known: that of the same recording when it was shorter.
+        read: returns observations.
+        observations: number of observations.
+        tensors: number of tensors.
+        known: the index of the same recording when it was shorter.
     """
     if known is None or known.observations > observations or len(known.counts) > tensors:
         nothing = np.zeros(0, np.int64)

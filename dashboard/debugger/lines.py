@@ -1,4 +1,4 @@
-"""Lines of code, marked by what became of the tensors that were made there."""
+"""Lines of code, marked with the state of the tensors that were made there."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ from stepscope.summary.names import in_order
 
 @dataclass
 class MarkedLine:
-    """What a line of code has to do with tensors."""
+    """The tensors that a line of code was involved in making."""
 
     tensors: list[int] = field(default_factory=list)
-    """Those on whose way it lies."""
+    """Tensors with this line in their stack."""
     observed: int = 0
     bad: int = 0
     first_bad: int | None = None
-    """The first observation of these that is not finite."""
+    """The first observation of these tensors that is not finite."""
 
 
 def code_of(frame: Frame, sources: Sequence[SourceFile]) -> str:
-    """Return the text of a line, as far as it was kept."""
+    """Return the text of a line, if it was kept."""
     if frame.code:
         return in_order(frame.code.strip())
     found = source_of(frame, sources)
@@ -37,7 +37,7 @@ def source_of(frame: Frame, sources: Sequence[SourceFile]) -> SourceFile | None:
 
 
 def marked_lines(data: DebugData, index: Index) -> dict[str, dict[int, MarkedLine]]:
-    """Return every line on whose way a tensor was made, by file and by line."""
+    """Return every line in the stack of a tensor, by file and by line."""
     found: dict[str, dict[int, MarkedLine]] = {}
     for number, tensor in enumerate(data.tensors):
         if tensor.stack is None:

@@ -1,4 +1,4 @@
-"""The figures over all steps that were looked at last, of all recordings together, within a number of bytes."""
+"""Cache of the most recently viewed figures over all steps, for all recordings together, within a memory limit."""
 
 from collections import OrderedDict
 from threading import Lock
@@ -8,17 +8,17 @@ from stepscope.dashboard.debugger.heat import Matrix
 from stepscope.summary.debugger.model import Figure
 
 MOST_BYTES: Final = 48_000_000
-"""One matrix of the most cells that there are, and smaller ones."""
+"""Enough for one matrix with the maximum number of cells, and smaller ones."""
 
 Key = tuple[object, Figure]
-"""What stands for a recording, however long it has become, and the figure."""
+"""The key of a recording, which stays the same as it grows, and the figure."""
 
 
 class MatrixCache:
-    """Matrices that are kept; used by any thread.
+    """A cache of matrices, safe to use from any thread.
 
     Args:
-        most_bytes: of all of them.
+        most_bytes: maximum size of all matrices together.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -27,7 +27,7 @@ class MatrixCache:
         self._kept: Final[OrderedDict[Key, Matrix]] = OrderedDict()
 
     def get(self, key: Key) -> Matrix | None:
-        """Return a matrix, if it is kept."""
+        """Return a matrix, or None if it is not cached."""
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
@@ -35,7 +35,7 @@ class MatrixCache:
             return found
 
     def make_room(self, needed: int) -> None:
-        """Forget those looked at longest ago, before another one is made of so many bytes."""
+        """Drop the least recently viewed matrices to make room for ``needed`` bytes."""
         with self._lock:
             while self._kept and sum(matrix.nbytes for matrix in self._kept.values()) + needed > self._most_bytes:
                 self._kept.popitem(last=False)

@@ -1,4 +1,4 @@
-"""A recording or dump that somebody looks at: its observations by chunks, and what was worked out about them."""
+"""An opened recording or dump: its observations in chunks, and results computed from them."""
 
 from bisect import bisect_right
 from collections import OrderedDict
@@ -31,12 +31,12 @@ from stepscope.summary.debugger.model import (
 T = TypeVar("T")
 
 MOST_CHUNKS: Final = 8
-"""Chunks of observations that are kept, 2 MB each."""
+"""Maximum number of chunks of observations that are kept, 2 MB each."""
 MOST_KEPT: Final = 64
 MOST_BACK: Final = 64
-"""Chunks that are read backwards to find what a tensor was before."""
+"""Maximum number of chunks read backward to find an earlier observation of a tensor."""
 MOST_LINKS: Final = 50
-"""Tensors that are looked for: those that one was made of, and those made of it."""
+"""Maximum number of linked tensors to look for: inputs of a tensor, and tensors made from it."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class Page:
     """Some of the observations that pass a filter."""
 
     total: int
-    """How many pass."""
+    """Number of observations that pass."""
     numbers: NDArray[np.int64]
     observed: Observations
 
 
 class Link(NamedTuple):
-    """A tensor that was taken, or made of one."""
+    """A tensor that another was made from, or that was made from another."""
 
     tensor: int
     observation: int | None
-    """None where none was made near it."""
+    """Number of the observation; None if there is none nearby."""
 
 
 class OpenedDebug:
@@ -62,8 +62,8 @@ class OpenedDebug:
 
     Args:
         data: the recording.
-        known: the same recording when it was shorter, of which what was worked out is continued.
-        matrices: where figures over all steps are kept; those of other recordings may be there too.
+        known: the same recording when it was shorter; its results are reused and extended.
+        matrices: cache of figures over all steps; it may be shared with other recordings.
     """
 
     def __init__(
@@ -79,17 +79,17 @@ class OpenedDebug:
         )
         self._matrices: Final = matrices or MatrixCache()
         self._key: Final[object] = earlier._key if earlier else object()
-        """What stands for the recording, however long it is."""
+        """Key of the recording, which stays the same as it grows."""
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
 
     @property
     def bytes(self) -> int:
-        """An estimate of the memory that it holds at most, besides matrices."""
+        """An estimate of the maximum memory it holds, besides matrices."""
         chunks = min(MOST_CHUNKS * CHUNK, self.data.observation_count)
         return 136 * chunks + 512 * len(self.data.tensors) + 8 * len(self.index.steps)
 
     def read(self, begin: int, end: int) -> Observations:
-        """Return observations; those of whole chunks are kept for a while."""
+        """Return observations; the chunks they are in are kept for a while."""
         chunk = begin // CHUNK
         with self._chunks_lock:
             kept = self._chunks.get(chunk)
@@ -110,7 +110,7 @@ class OpenedDebug:
         return self.read(number, number + 1)
 
     def chunks(self) -> Iterator[tuple[int, Observations]]:
-        """Yield all observations, with the number of the first of each stretch."""
+        """Yield all observations in stretches, each with the number of its first observation."""
         for begin in range(0, self.data.observation_count, CHUNK):
             check_cancelled()
             yield begin, self.read(begin, min(begin + CHUNK, self.data.observation_count))
@@ -126,7 +126,7 @@ class OpenedDebug:
             return known
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what ``make`` gave the first time it was asked for under ``key``."""
+        """Return the result of ``make``, called when ``key`` is first requested and kept for a while."""
         with held(self._lock):
             if key not in self._kept:
                 self._kept[key] = make()
@@ -137,11 +137,11 @@ class OpenedDebug:
             return found
 
     def passing(self, wanted: TensorFilter) -> NDArray[np.bool_]:
-        """Return which tensors pass; raises PatternError."""
+        """Return which tensors pass; raise PatternError for an invalid expression."""
         return self.kept(("tensors", wanted), lambda: passing(self.data.tensors, wanted))
 
     def page(self, wanted: ObservationFilter, offset: int, limit: int) -> Page:
-        """Return some of the observations that pass; raises PatternError."""
+        """Return some of the observations that pass; raise PatternError for an invalid expression."""
         ends = None if wanted.all else self._counts(wanted)
         if ends is None:
             total = self.data.observation_count
@@ -195,7 +195,7 @@ class OpenedDebug:
         return self.kept(("counts", wanted), count)
 
     def latest(self, tensors: Sequence[int], before: int) -> dict[int, int]:
-        """Return the last observation of each tensor before a number, as far as it is not long ago."""
+        """Return the last observation of each tensor before a number, within at most `MOST_BACK` chunks."""
         missing = set(tensors)
         found: dict[int, int] = {}
         end = before
@@ -214,7 +214,7 @@ class OpenedDebug:
         return found
 
     def following(self, tensors: Sequence[int], after: int) -> dict[int, int]:
-        """Return the first observation of each tensor behind a number, as far as it comes soon."""
+        """Return the first observation of each tensor after a number, within at most `MOST_BACK` chunks."""
         missing = set(tensors)
         found: dict[int, int] = {}
         begin = after + 1
@@ -234,16 +234,16 @@ class OpenedDebug:
 
     @property
     def devices(self) -> Sequence[str]:
-        """The names of devices; "" where one is not known, none where none is."""
+        """Names of the devices, "" for an unknown one; empty if no device is known."""
         return self.data.devices if isinstance(self.data, DevicesData) else ()
 
     def device_of(self, observed: Observations, place: int) -> str:
-        """Return where a value was; empty where that is not known."""
+        """Return the device that a value was on; empty if unknown."""
         return "" if observed.devices is None else self.devices[int(observed.devices[place])]
 
     def made_of(self, number: int) -> list[Link]:
-        """Return what an observation was made of: as the recording tells of it, else the last of each tensor that its
-        operation takes.
+        """Return the inputs of an observation: those recorded, else the last observation of each input tensor of its
+        operation.
         """
         exact = self.data.made_of(number) if isinstance(self.data, LinkedData) else None
         made = self._tensor(number)
@@ -264,7 +264,7 @@ class OpenedDebug:
         ]
 
     def made_into(self, number: int) -> list[Link]:
-        """Return what was made of an observation, as `made_of`."""
+        """Return the observations made from one, found in the same way as in `made_of`."""
         exact = self.data.made_into(number) if isinstance(self.data, LinkedData) else None
         if exact is not None:
             return [self._link(made) for made in exact[:MOST_LINKS]]
@@ -273,12 +273,12 @@ class OpenedDebug:
         return [Link(tensor, following.get(tensor)) for tensor in made]
 
     def first_bad_inside(self, number: int) -> Link | None:
-        """Return the first that is not finite inside of the function or the module that made an observation."""
+        """Return the first observation that is not finite inside the function or module that made the given one."""
         found = self.data.first_bad_inside(number) if isinstance(self.data, NestedData) else None
         return None if found is None else self._link(found)
 
     def knows_inputs(self, number: int) -> bool:
-        """Return whether all was observed that an observation was made of."""
+        """Return whether all inputs of an observation were observed."""
         exact = self.data.made_of(number) if isinstance(self.data, LinkedData) else None
         if exact is not None:
             return None not in exact and bool(exact)
@@ -293,7 +293,7 @@ class OpenedDebug:
 
     @cached_property
     def consumers(self) -> dict[int, list[int]]:
-        """The tensors that were made of each."""
+        """By tensor, the tensors that were made from it."""
         found: dict[int, list[int]] = {}
         for number, tensor in enumerate(self.data.tensors):
             for taken in dict.fromkeys(tensor.inputs):
@@ -302,7 +302,7 @@ class OpenedDebug:
 
 
 def _is_beginning(earlier: DebugData, now: DebugData) -> bool:
-    """Return whether a recording is the same as an earlier one, only longer."""
+    """Return whether a recording is a continuation of an earlier one."""
     count = len(earlier.tensors)
     if earlier.observation_count > now.observation_count or count > len(now.tensors) or not earlier.observation_count:
         return False
@@ -318,7 +318,7 @@ def _key(tensor: WatchedTensor) -> tuple[str, str]:
 
 
 def _stretches(begin: int, end: int) -> list[int]:
-    """Return where each stretch begins, of which none crosses a chunk."""
+    """Return the beginnings of stretches that do not cross chunks."""
     edges = [begin, *range((begin // CHUNK + 1) * CHUNK, end, CHUNK), end]
     return [first for first, last in pairwise(edges) if last > first]
 

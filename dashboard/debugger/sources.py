@@ -1,7 +1,7 @@
-"""Which recordings and dumps a log directory has, and a bounded cache of opened ones.
+"""The recordings and dumps of a log directory, and a bounded cache of opened ones.
 
-A request names one by the id of the listing and is answered only if the current snapshot lists it; no part of an id is
-ever used as a path.
+A request names a recording by its id in the listing and is answered only if the current snapshot lists it; no part of
+an id is ever used as a path.
 """
 
 from collections.abc import Hashable, Iterator
@@ -24,11 +24,11 @@ from stepscope.summary.snapshot import Snapshot
 
 MOST_OPENED: Final = 3
 MOST_BYTES: Final = 60_000_000
-"""Besides what `stepscope.dashboard.debugger.matrices` keeps."""
+"""Maximum memory of opened recordings, besides the cache of `stepscope.dashboard.debugger.matrices`."""
 
 
 class DebugUnavailableError(Exception):
-    """A recording cannot be shown; the message says why, for a person."""
+    """A recording cannot be shown; the message tells the user why."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class DebugSource:
     """``<run>|recording`` or ``<run>|tfdbg``."""
     run: str
     title: str
-    """What the run is called."""
+    """Name of the run."""
     label: str
     kind: Literal["recording", "tfdbg"]
     modified: float
@@ -50,18 +50,18 @@ class DebugSource:
 
 
 def has_debug_data(snapshot: Snapshot) -> bool:
-    """Return whether a log directory has any."""
+    """Return whether a log directory has any recording or dump."""
     # Either of these tells of a recording in some run, without a look at each for every view.
     return has_dumps(snapshot) or may_have_recording(snapshot.kinds, snapshot.tags)
 
 
 def debug_sources(snapshot: Snapshot) -> tuple[DebugSource, ...]:
-    """Return all of a snapshot, in the order of its runs."""
+    """Return all recordings and dumps of a snapshot, in the order of its runs."""
     return tuple(_listed(snapshot))
 
 
 def find_debug_source(snapshot: Snapshot, source_id: str) -> DebugSource:
-    """Return the one of this id; the newest where the id is empty.
+    """Return the recording or dump with an id; the newest if the id is empty.
 
     Raises:
         DebugUnavailableError: the snapshot lists no such recording.
@@ -94,12 +94,12 @@ def _newest(run: Run) -> float:
 
 
 class DebugCache(OpenedCache[DebugSource, OpenedDebug]):
-    """The recordings opened last; one that grew goes on with what is known of it.
+    """A cache of the most recently opened recordings; one that has grown continues from earlier results.
 
     Args:
-        dumps: those of TensorFlow's debugger that are open already.
-        most: how many stay open.
-        max_bytes: of all of them.
+        dumps: dumps of TensorFlow's debugger that are already open.
+        most: maximum number of open recordings.
+        max_bytes: maximum memory of all open recordings together.
     """
 
     def __init__(self, dumps: DumpCache | None = None, *, most: int = MOST_OPENED, max_bytes: int = MOST_BYTES) -> None:
@@ -112,7 +112,7 @@ class DebugCache(OpenedCache[DebugSource, OpenedDebug]):
 
     @classmethod
     def of(cls, live: Live) -> "DebugCache":
-        """Return the one of a log directory."""
+        """Return the cache of a log directory."""
         dumps = live.shared(DumpCache)
         return live.shared(cls, lambda: cls(dumps))
 

@@ -1,4 +1,4 @@
-"""How the elements of one value are spread: of a histogram that was recorded, or of the value where it was kept."""
+"""Distribution of the elements of one value, from a recorded histogram or from the value itself if it was kept."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,15 +16,15 @@ from stepscope.summary.kinds.histogram import Histogram
 from stepscope.summary.series import Series
 
 MOST_LOOKED_AT: Final = 200
-"""Observations of a dump that are looked at for one whose value was kept."""
+"""Maximum number of observations of a dump to search for one whose value was kept."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The finite elements of a value by size, in even bins."""
+    """Distribution of the finite elements of a value over equal bins."""
 
     step: int
-    """Of the value: the one that was asked for, else the nearest before that has a histogram, else the first behind."""
+    """Step of the value: the requested one, else the nearest earlier one with a histogram, else the first later one."""
     edges: NDArray[np.float64]
     counts: NDArray[np.float64]
     nan: int
@@ -32,10 +32,10 @@ class Spread:
 
 
 def spread_at(opened: OpenedDebug, tensor: int, step: int | None) -> Spread | None:
-    """Return how a tensor's elements were spread at a step, or at the last one; None where nothing tells that.
+    """Return the distribution of a tensor's elements at a step, or at the last one; None if it is unknown.
 
     Raises:
-        PayloadError: what was kept is damaged.
+        PayloadError: the recorded data is damaged.
     """
     data = opened.data
     if not isinstance(data, RecordedData):
@@ -87,11 +87,11 @@ def _of_histogram(step: int, found: Histogram) -> Spread:
 
 
 def evenly(buckets: NDArray[np.float64], bins: int = BINS) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return edges and counts of even bins; each bucket's count is spread evenly over its width.
+    """Return edges and counts of equal bins; each bucket's count is spread evenly over its width.
 
     Args:
         buckets: rows of left edge, right edge and count, from left to right.
-        bins: how many.
+        bins: number of bins.
     """
     filled = np.flatnonzero(buckets[:, 2] > 0) if len(buckets) else np.zeros(0, np.intp)
     if not len(filled):

@@ -1,4 +1,4 @@
-"""A kept value as a page can show it: a flat slice of it, how its elements are spread, and the first of them."""
+"""A kept value as a page can show it: a two-dimensional slice, the distribution of its elements, and the first ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,44 +8,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_SIDE: Final = 128
-"""Rows and columns of a slice; larger ones are joined, the worst element of each block standing for it."""
+"""Maximum number of rows and columns of a slice; larger ones are joined to blocks, shown by their worst element."""
 MOST_NUMBERS: Final = 1_024
 MOST_SPREAD: Final = 1 << 24
-"""Elements whose spread is worked out; of larger values the first ones."""
+"""Maximum number of elements in the distribution; larger values use their first elements."""
 BINS: Final = 40
 
 
 @dataclass(frozen=True)
 class ShownValue:
-    """A value, bounded whatever its size."""
+    """A displayed value, of bounded size whatever the size of the original."""
 
     shape: tuple[int, ...]
     dtype: str
     leading: tuple[int, ...]
     """The length of each axis before those of the slice."""
     at: tuple[int, ...]
-    """Which of each."""
+    """The index along each of these axes."""
     slice: NDArray[np.float64]
     """[rows, columns], the last two axes."""
     block: tuple[int, int]
-    """Elements that stand behind one of the slice, down and across."""
+    """Number of original elements per element of the slice, down and across."""
     numbers: NDArray[np.float64]
-    """The first elements of the slice as they are."""
+    """The first elements of the slice, unchanged."""
     edges: NDArray[np.float64]
     counts: NDArray[np.int64]
-    """The finite elements by size."""
+    """Number of finite elements per bin."""
     nan: int
     infinite: int
     spread_of: int
-    """Elements that edges to infinite are of: all, unless the value is huge."""
+    """Number of elements that the fields from ``edges`` to ``infinite`` cover: all, unless the value is huge."""
 
 
 def shown_value(value: NDArray[np.generic], at: Sequence[int] = ()) -> ShownValue:
-    """Return what is shown of a value.
+    """Return the displayed form of a value.
 
     Args:
         value: numbers of any shape.
-        at: which slice; the first along axes that are not named.
+        at: index of the slice; 0 along axes that are not given.
     """
     leading = value.shape[:-2] if value.ndim > 2 else ()
     place = tuple(min(max(at[axis] if axis < len(at) else 0, 0), length - 1) for axis, length in enumerate(leading))
@@ -80,7 +80,7 @@ def _real(value: NDArray[np.generic]) -> NDArray[np.float64]:
 
 
 def _blocks(table: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
-    """Return a table whose cells stand for blocks: NaN where any is, else what is farthest from zero."""
+    """Return a table with one cell per block: NaN if the block has any, else the element farthest from zero."""
     if rows == columns == 1 or not table.size:
         return table
     starts = [np.arange(0, length, size) for length, size in zip(table.shape, (rows, columns), strict=True)]

@@ -1,1 +1,1 @@
-"""Embeddings: where they come from, what they hold, and the projections of them that were asked for."""
+"""Embeddings: their sources, their content, and the projections requested of them."""

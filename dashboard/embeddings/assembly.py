@@ -1,4 +1,4 @@
-"""From points and columns as files have them to a dataset: rows that cannot be shown are left out, and all is said."""
+"""Assembly of datasets from the points and columns of files; rows that cannot be shown are left out and reported."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,44 +14,44 @@ from stepscope.dashboard.server.numbers import count, counted
 from stepscope.summary.distinct import distinct_values
 
 _PIECE: Final = 1 << 20
-"""Numbers that are looked at at a time."""
+"""Numbers checked at a time."""
 
 
 class EmbeddingUnavailableError(Exception):
-    """An embedding cannot be shown; the message says why, for a person."""
+    """An embedding cannot be shown; the message explains why to the user."""
 
 
 class NothingToShowError(EmbeddingUnavailableError):
-    """A file has no points, and nothing is wrong with it."""
+    """A file has no points, although nothing is wrong with it."""
 
 
 @dataclass(frozen=True)
 class ReadPoints:
-    """Points as a file has them."""
+    """Points as stored in a file."""
 
     points: NDArray[np.float32]
     """float32 [n, d]."""
     rows: NDArray[np.int64]
-    """int64 [n]: which rows of the file they are."""
+    """int64 [n]: the row of each point in the file."""
     row_count: int
-    """Rows of the file."""
+    """Number of rows in the file."""
     columns: tuple[Column, ...] = ()
-    """What the file itself says of each point."""
+    """Columns that the file itself has about the points."""
     problems: tuple[Problem, ...] = ()
     sprite: Sprite | None = None
     bookmarks: tuple[dict[str, Any], ...] = field(default=())
 
 
 def all_rows(points: NDArray[np.float32], problems: Sequence[Problem] = ()) -> ReadPoints:
-    """Return points of a file of which every row is one."""
+    """Return the points of a file in which every row is a point."""
     return ReadPoints(points, np.arange(len(points), dtype=np.int64), len(points), problems=tuple(problems))
 
 
 def finite_points(read: ReadPoints, what: str) -> ReadPoints:
-    """Return the points of which every number is finite.
+    """Return the points whose values are all finite.
 
     Raises:
-        EmbeddingUnavailableError: there are none.
+        EmbeddingUnavailableError: no point has only finite values.
     """
     points = read.points
     if points.ndim != 2 or not points.size:
@@ -77,7 +77,7 @@ def finite_points(read: ReadPoints, what: str) -> ReadPoints:
 
 
 def dataset_of(read: ReadPoints, *, source_id: str, run: str, label: str, step: int | None) -> Dataset:
-    """Return the dataset; raises EmbeddingUnavailableError where there is no point."""
+    """Return the dataset; raises EmbeddingUnavailableError if it has no points."""
     read = finite_points(read, label)
     points = np.ascontiguousarray(read.points, np.float32)
     columns = tuple(unnamed_twice(read.columns))
@@ -108,7 +108,7 @@ def digest_of(points: NDArray[np.float32]) -> str:
 
 
 def _remarkable(points: NDArray[np.float32]) -> list[Problem]:
-    """Return what a projection will not like; none of it is left out."""
+    """Return problems for projections; no point is left out because of them."""
     problems: list[Problem] = []
     if len(points) < 3:
         message = f"There {'is' if len(points) == 1 else 'are'} only {counted(len(points), 'point')}."
@@ -128,7 +128,7 @@ def _remarkable(points: NDArray[np.float32]) -> list[Problem]:
 
 
 def row_hashes(points: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """Return a number for each row, uint64 [n], that is the same for equal rows, and hardly ever for others."""
+    """Return a hash of each row, uint64 [n]: equal for equal rows, almost never equal for different ones."""
     # Multilinear hashing modulo 2**64 with random multipliers.
     multipliers = np.random.default_rng(0).integers(0, 1 << 64, points.shape[1], np.uint64, endpoint=False)
     hashes = np.empty(len(points), np.uint64)

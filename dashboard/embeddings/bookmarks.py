@@ -1,4 +1,4 @@
-"""Bookmarks: views of an embedding that somebody kept, in TensorBoard's JSON.
+"""Bookmarks: saved views of an embedding, in TensorBoard's JSON.
 
 A list of objects with "label", "selectedProjection", "projections" (a list of coordinates), "cameraDef",
 "selectedPoints" and so on (tensorboard/plugins/projector/vz_projector/data.ts, ``State``).
@@ -12,14 +12,14 @@ from stepscope.dashboard.embeddings.dataset import Problem
 from stepscope.summary.memory_budget import TooLargeError, claim
 
 LARGEST: Final = 64 << 20
-"""Bytes of a file."""
+"""Maximum size of a file in bytes."""
 MOST: Final = 200
 _MEMORY: Final = 16
-"""Bytes of memory for each byte of JSON, at most about."""
+"""Approximate maximum bytes of memory per byte of JSON."""
 
 
 def read_bookmarks(content: bytes) -> tuple[tuple[dict[str, Any], ...], list[Problem]]:
-    """Return the bookmarks of a file, and what is wrong with it."""
+    """Return the bookmarks in a file, and the problems with it."""
     if len(content) > LARGEST:
         return (), [Problem("bookmarks", f"The bookmarks have {len(content):,} bytes, which is too much.", 1)]
     try:

@@ -11,21 +11,21 @@ from stepscope.dashboard.embeddings.worker_protocol import Arrays
 
 
 class StoppedError(Exception):
-    """The server wants no more of a task."""
+    """The server no longer needs the task."""
 
 
 class Channel:
-    """Hears what the server says, by a thread of its own, and answers."""
+    """Receives the server's messages in a separate thread, and replies."""
 
     def __init__(self, source: BinaryIO, target: BinaryIO) -> None:
         self._source = source
         self._target = target
         self._said: SimpleQueue[tuple[dict[str, Any], Arrays]] = SimpleQueue()
         self.task: int = 0
-        """Number of the task that is worked on."""
+        """Number of the current task."""
 
     def start(self) -> None:
-        """Begin to listen."""
+        """Start listening."""
         threading.Thread(target=self._listen, name="server", daemon=True).start()
 
     def _listen(self) -> None:
@@ -35,7 +35,7 @@ class Channel:
         os._exit(0)
 
     def next_task(self, seconds: float | None) -> tuple[dict[str, Any], Arrays] | None:
-        """Return what to do next; None when nothing was said for that long. Words about earlier tasks are left out."""
+        """Return the next task; None if none arrives within ``seconds``. Messages about earlier tasks are dropped."""
         while True:
             try:
                 message, arrays = self._said.get(timeout=seconds)
@@ -46,7 +46,7 @@ class Channel:
                 return message, arrays
 
     def words(self, *, wait: bool = False) -> list[dict[str, Any]]:
-        """Return what the server said about the task meanwhile; with ``wait``, not before it said something."""
+        """Return the messages received about the current task; with ``wait``, wait for the first one."""
         found: list[dict[str, Any]] = []
         while True:
             try:
@@ -57,11 +57,11 @@ class Channel:
                 found.append(message)
 
     def tell(self, say: str, values: Mapping[str, Any] | None = None, arrays: Arrays | None = None) -> None:
-        """Say something about the task."""
+        """Send a message about the current task."""
         worker_protocol.send(self._target, {"say": say, "task": self.task, **(values or {})}, arrays or {})
 
     def tell_count(self, done: int, total: int, phase: str) -> None:
-        """Say how far a task without pictures is."""
+        """Report the progress of a task without pictures."""
         reported = {
             "place": 0,
             "picture": 0,

@@ -1,4 +1,4 @@
-"""Columns about the points: which are numbers, and which values they have."""
+"""Columns about the points: which ones are numeric, and which values they have."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ _MISSING: Final = frozenset({"", "nan", "na", "n/a", "null", "none"})
 
 
 def column_of_texts(name: str, texts: Sequence[str]) -> Column:
-    """Return a column as a file of text has it: of numbers where each value is one or is missing."""
+    """Return a column from texts; it is numeric if every value is a number or missing."""
     numbers = _numbers(texts)
     categories, codes = _categories(texts)
     if numbers is None:
@@ -24,7 +24,7 @@ def column_of_texts(name: str, texts: Sequence[str]) -> Column:
 
 
 def column_of_numbers(name: str, numbers: NDArray[np.float64]) -> Column:
-    """Return a column of numbers; NaN where there is none."""
+    """Return a numeric column; NaN marks missing values."""
     # As text only where there are few of them.
     different = distinct_values(numbers[~np.isnan(numbers)])
     if len(different) > MOST_CATEGORIES:
@@ -34,7 +34,7 @@ def column_of_numbers(name: str, numbers: NDArray[np.float64]) -> Column:
 
 
 def columns_of_table(columns: Iterable[TableColumn]) -> list[Column]:
-    """Return what a table says of the points."""
+    """Return the columns of a table about the points."""
     return [
         column_of_numbers(c.name, c.numbers) if c.numbers is not None else column_of_texts(c.name, c.texts or ())
         for c in columns
@@ -42,7 +42,7 @@ def columns_of_table(columns: Iterable[TableColumn]) -> list[Column]:
 
 
 def unnamed_twice(columns: Iterable[Column]) -> list[Column]:
-    """Return the columns, of which each has a name of its own."""
+    """Return the columns with unique names."""
     found: dict[str, Column] = {}
     for column in columns:
         name = column.name
@@ -53,12 +53,12 @@ def unnamed_twice(columns: Iterable[Column]) -> list[Column]:
 
 
 def number_text(value: float) -> str:
-    """Return a number as short as it can be: 3 rather than 3.0."""
+    """Return a number in its shortest form: 3 rather than 3.0."""
     return str(int(value)) if value == value and abs(value) < 1e15 and value == int(value) else repr(value)
 
 
 def _numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
-    """Return the texts as numbers; None where one is another text, or none is a number."""
+    """Return the texts as numbers; None if one is not a number or all are missing."""
     numbers = np.full(len(texts), np.nan)
     some = False
     for place, text in enumerate(texts):
@@ -75,7 +75,7 @@ def _numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
 
 
 def _categories(texts: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
-    """Return the different texts by frequency, then by first appearance; and which of them each is."""
+    """Return the distinct texts by frequency, then by first appearance, and the index of each text among them."""
     counts = Counter(texts)
     counts.pop("", None)
     if not 0 < len(counts) <= MOST_CATEGORIES:

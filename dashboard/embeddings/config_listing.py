@@ -1,4 +1,4 @@
-"""The embeddings that projector configurations name."""
+"""The embeddings named in projector configurations."""
 
 import os
 import posixpath
@@ -24,11 +24,11 @@ from stepscope.summary.snapshot import Snapshot
 from stepscope.summary.storage import is_address
 
 _STEP_IN_NAME: Final = re.compile(r"(.+):(\d{5,18})")
-"""How PyTorch, and `stepscope.summary.embedding`, put the step into the name: with five digits at least."""
+"""How PyTorch and `stepscope.summary.embedding` put the step into the name: with at least five digits."""
 
 
 def config_sources(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSource]:
-    """Of each run in turn; of a configuration that cannot be read one that says why."""
+    """Yield the embeddings of each run in turn, or a source with the problem if a configuration cannot be read."""
     for run in projector_runs(snapshot).values():
         if run.problem:
             yield EmbeddingSource(
@@ -43,13 +43,13 @@ def config_sources(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSo
 
 
 def _is_listed(run: ProjectorRun, snapshot: Snapshot) -> bool:
-    """Return whether the matrices of the run's checkpoint are listed as those of a file, by its name."""
+    """Return whether the matrices of the run's checkpoint are already listed under its file name."""
     places = {posixpath.normpath(posixpath.join(run.folder, file.path)) for file in run.checkpoints}
     return any(c.path in places or c.path.removesuffix(".index") in places for c in snapshot.companions)
 
 
 def _entries(run: ProjectorRun) -> Iterator[tuple[str, ConfigOrigin]]:
-    """Yield the embeddings of a configuration; those whose names differ in the step only are one."""
+    """Yield the embeddings of a configuration; names that differ only in the step are one embedding."""
     names = {info.tensor_name for info in run.config.embeddings}
     groups: dict[str, list[tuple[int | None, EmbeddingInfo]]] = {}
     for info in run.config.embeddings:
@@ -98,7 +98,7 @@ def _of_entries(run: ProjectorRun, label: str, origin: ConfigOrigin, learned: Le
 
 
 def entry_at(origin: ConfigOrigin, step: int | None) -> EmbeddingInfo:
-    """Return the entry of a step; the last one of all where steps are those of checkpoints."""
+    """Return the entry of a step, or the last entry if the steps are those of checkpoints."""
     return next((info for s, info in reversed(origin.entries) if s == step), origin.entries[-1][1])
 
 
@@ -111,7 +111,7 @@ def _in_checkpoint(run: ProjectorRun, origin: ConfigOrigin) -> TensorInfo | str:
 
 
 def local_version(origin: ConfigOrigin, step: int | None) -> Hashable:
-    """Differs when a local file of the embedding does; files elsewhere are replaced with their configuration."""
+    """Return a version that changes with the embedding's local files; others are replaced with their configuration."""
     run, info = origin.run, entry_at(origin, step)
     if is_address(run.folder):
         return None

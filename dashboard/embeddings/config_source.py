@@ -1,4 +1,4 @@
-"""An embedding that a projector configuration names, with its metadata, its sprite and its bookmarks."""
+"""An embedding named in a projector configuration, with its metadata, sprite, and bookmarks."""
 
 import numpy as np
 
@@ -15,16 +15,16 @@ from stepscope.summary.vector_tables import vectors_of_text
 
 
 def read_config_embedding(run: ProjectorRun, info: EmbeddingInfo, step: int | None, place: int) -> ReadPoints:
-    """Return the points of an entry, with what its files say of them.
+    """Return the points of an entry, with the contents of its other files.
 
     Args:
-        run: whose configuration it is.
+        run: the run with the configuration.
         info: the entry.
-        step: of the checkpoint, for an entry without a file.
-        place: which one of the entries of the same name it is.
+        step: step of the checkpoint, for an entry without a file.
+        place: index of the entry among those of the same name.
 
     Raises:
-        EmbeddingUnavailableError: the points cannot be read. What is wrong with the other files is a problem of theirs.
+        EmbeddingUnavailableError: the points cannot be read. Errors in the other files are reported as problems.
     """
     try:
         if not info.tensor_path:
@@ -37,7 +37,7 @@ def read_config_embedding(run: ProjectorRun, info: EmbeddingInfo, step: int | No
 
 
 def _of_file(run: ProjectorRun, info: EmbeddingInfo) -> ReadPoints:
-    """Return points of a file of text; what is not text, of raw float32 of the shape that the configuration says."""
+    """Return the points of a text file, or of raw float32 in the shape given by the configuration."""
     path = info.tensor_path
     shape = tuple(info.tensor_shape)
     raw = raw_points(run, info, of_cut_file=True)

@@ -1,4 +1,4 @@
-"""An embedding as it is looked at: points, columns about them, pictures, and what was wrong with the files."""
+"""A loaded embedding: points, columns about them, pictures, and problems with the files."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.projections.base import Points
 
 MOST_CATEGORIES: Final = 1_000
-"""Different values of a column up to which they are numbered."""
+"""Maximum number of distinct values for a column to have categories."""
 
 ColumnKind = Literal["text", "number"]
 
@@ -19,62 +19,62 @@ class Problem:
     """Something that was wrong with the files, and was worked around."""
 
     kind: str
-    """What for a program: "unequal rows", "not finite", "constant columns", "metadata length" and so on."""
+    """A machine-readable kind: "unequal rows", "not finite", "constant columns", "metadata length" and so on."""
     message: str
-    """A sentence for a person."""
+    """A sentence for the user."""
     count: int
-    """How many rows, columns or files it concerns."""
+    """Number of rows, columns, or files affected."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of every point under one name."""
+    """One named value for every point."""
 
     name: str
     kind: ColumnKind
     texts: tuple[str, ...] | None
-    """Of a text, one per point; "" where there is none."""
+    """For text columns: one text per point; "" if missing."""
     numbers: NDArray[np.float64] | None
-    """Of a number, float64 [n]; NaN where there is none."""
+    """For numeric columns: float64 [n]; NaN if missing."""
     categories: tuple[str, ...]
-    """The different values, the most frequent first; () where there are more than `MOST_CATEGORIES`."""
+    """The distinct values, the most frequent first; () if there are more than `MOST_CATEGORIES`."""
     codes: NDArray[np.int32] | None
-    """int32 [n]: which category each point has, -1 where it has none; None without categories."""
+    """int32 [n]: the category of each point, -1 if missing; None without categories."""
 
 
 @dataclass(frozen=True)
 class Sprite:
-    """One picture that holds a picture of each point, line by line."""
+    """One image that contains the picture of each point, row by row."""
 
     content: bytes
     """PNG, JPEG, GIF, WebP or BMP."""
     width: int
-    """Of one point's picture, in pixels."""
+    """Width of one point's picture in pixels."""
     height: int
     across: int
-    """How many lie side by side."""
+    """Number of pictures per row."""
     media_type: str
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """The points of an embedding at one step, with all that its files say of them."""
+    """The points of an embedding at one step, with everything its files contain about them."""
 
     id: str
-    """Of its source."""
+    """Id of its source."""
     run: str
     label: str
     step: int | None
     points: Points
     """float32 [n, d], C-contiguous, finite."""
     rows: NDArray[np.int64]
-    """int64 [n]: the number of each point's row in the file; rows with NaN or infinity are left out."""
+    """int64 [n]: the row of each point in the file; rows with NaN or infinity are left out."""
     columns: tuple[Column, ...]
     sprite: Sprite | None
     bookmarks: tuple[dict[str, Any], ...]
-    """As TensorBoard's JSON has them."""
+    """As in TensorBoard's JSON."""
     problems: tuple[Problem, ...]
     digest: str
     """Hash of the points and their shape."""
     bytes: int
-    """Estimate of the memory it holds."""
+    """Estimated memory use."""

@@ -1,4 +1,4 @@
-"""Columns that were worked out here, such as clusters, beside those that the files have."""
+"""Computed columns, such as clusters, in addition to those of the files."""
 
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from stepscope.dashboard.embeddings.dataset import MOST_CATEGORIES, Column, Data
 
 MOST_DATASETS: Final = 64
 MOST_COLUMNS: Final = 32
-"""Of one dataset."""
+"""Maximum number of columns per dataset."""
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,16 @@ class _Kept:
 
 
 class DerivedColumns:
-    """The columns that were worked out of each dataset, bounded by number; safe to use from many threads."""
+    """The computed columns of each dataset, limited in number; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._kept: OrderedDict[tuple[str, int | None], _Kept] = OrderedDict()
 
     def add(self, dataset: Dataset, column: Column) -> str:
-        """Add a column, in the place of one of the same name that was added before; returns its name.
+        """Add a column, replacing an added one of the same name; return its name.
 
-        A name that a column of the files has is numbered.
+        If a column of the files has the same name, a number is appended.
         """
         name = column.name
         taken = {own.name for own in dataset.columns}
@@ -55,7 +55,7 @@ class DerivedColumns:
         return name
 
     def of(self, dataset: Dataset) -> tuple[Column, ...]:
-        """Return the columns of a dataset, the oldest first; none where its points are others by now."""
+        """Return the computed columns of a dataset, the oldest first; none if its points have changed."""
         with self._lock:
             kept = self._kept.get((dataset.id, dataset.step))
             if kept is None or kept.digest != dataset.digest:
@@ -63,18 +63,18 @@ class DerivedColumns:
             return tuple(kept.columns.values())
 
     def all_of(self, dataset: Dataset) -> tuple[Column, ...]:
-        """Return the columns of the files, then those that were worked out."""
+        """Return the columns of the files, then the computed ones."""
         return (*dataset.columns, *self.of(dataset))
 
 
 def column_of_clusters(name: str, labels: NDArray[np.int32], rows: NDArray[np.uint32] | None, count: int) -> Column:
-    """Return a column of the clusters' numbers.
+    """Return a column of cluster numbers.
 
     Args:
-        name: the column's.
-        labels: int32, which cluster each clustered point is in, from 0; -1 for noise.
-        rows: which points were clustered; None for all.
-        count: how many points there are; those that were not clustered have no value.
+        name: name of the column.
+        labels: int32, the cluster of each clustered point, from 0; -1 for noise.
+        rows: the clustered points; None for all.
+        count: total number of points; those that were not clustered have no value.
     """
     found = [f"cluster {label}" if label >= 0 else "noise" for label in range(-1, int(labels.max(initial=-1)) + 1)]
     each = np.full(count, "", dtype=object)

@@ -1,4 +1,4 @@
-"""The matrices of files: of weights in the log directory, and of files that the user gave."""
+"""Matrices in files: weights in the log directory, and files provided by the user."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -19,13 +19,13 @@ from stepscope.summary.snapshot import Snapshot
 from stepscope.summary.source import readable
 
 EMBEDDING_PATTERNS: Final = CHECKPOINT_PATTERNS
-"""Names of files that a log directory must list as companions for their matrices to be shown."""
+"""File names that a log directory must list as companions for their matrices to be shown."""
 MOST_SERIES: Final = 64
-"""Series of checkpoints that are opened for a listing: those that were written last."""
+"""Maximum number of checkpoint series opened for a listing: the most recently written ones."""
 MOST_MATRICES: Final = 500
-"""Matrices of one file that are listed, embeddings first."""
+"""Maximum number of matrices listed per file, embeddings first."""
 _MOST_TRIED: Final = 3
-"""Files of a series that are tried, from its end."""
+"""Number of files of a series to try, from its end."""
 
 
 _EMBEDDING: Final = re.compile(r"(?i)emb|wte|lookup|vocab|token|words?\b")
@@ -35,12 +35,12 @@ _OPTIMIZER: Final = re.compile(
 
 
 def is_checkpoint(companion: Companion) -> bool:
-    """Return whether a file has a name that files of weights have."""
+    """Return whether a file is named like a weights file."""
     return any(companion.relative_path.match(pattern) for pattern in EMBEDDING_PATTERNS)
 
 
 def file_sources(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSource]:
-    """Of what the user gave first, then of the files of weights in the log directory, by name."""
+    """Yield the embeddings of files provided by the user, then those of weights files in the log directory, by name."""
     given = [c for c in snapshot.companions if isinstance(c, ProjectFile)]
     for companion in given:
         yield from sources_of_file(companion, "file", companion.about, learned)
@@ -49,20 +49,20 @@ def file_sources(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSour
 
 
 def unlisted_series(snapshot: Snapshot) -> int:
-    """Of how many series of checkpoints a listing leaves the matrices out, because there are too many."""
+    """Return the number of checkpoint series whose matrices are not listed because there are too many series."""
     return max(0, len(_listed_series(snapshot)) - MOST_SERIES)
 
 
 def _listed_series(snapshot: Snapshot) -> list[FileSeries]:
-    """Return those of which a file was written last first."""
+    """Return the series, the most recently written first."""
     series = file_series(c for c in snapshot.companions if not isinstance(c, ProjectFile) and is_checkpoint(c))
     return sorted(series, key=lambda s: max(file.companion.modified_ns for file in s.files), reverse=True)
 
 
 def _of_series(series: FileSeries, learned: Learned) -> Iterator[EmbeddingSource]:
-    """Yield the matrices of the last file that can be read; one may still be written.
+    """Yield the matrices of the last readable file, as the newest may still be being written.
 
-    If none can, a source that says why.
+    If no file is readable, yield a source with the problem.
     """
     path = readable(PurePosixPath(series.pattern))
     found: _Matrices = _Matrices((), "")
@@ -90,7 +90,7 @@ def _of_series(series: FileSeries, learned: Learned) -> Iterator[EmbeddingSource
 def sources_of_file(
     companion: Companion, kind: Literal["file", "dropped"], about: FileAbout, learned: Learned
 ) -> Iterator[EmbeddingSource]:
-    """Yield the embeddings of one file that the user gave."""
+    """Yield the embeddings of one file provided by the user."""
     found = _matrices(companion, learned, about)
     name = readable(PurePosixPath(companion.relative_path.name))
     stem = f"|dropped|{name}" if kind == "dropped" else f"{companion.run}|file|{name}"
@@ -121,12 +121,12 @@ def _shape(tensor: TensorInfo) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class _Matrices:
-    """The matrices of a file, embeddings first and what an optimizer keeps last; or why there are none."""
+    """The matrices of a file, embeddings first and optimizer state last; or the reason why there are none."""
 
     tensors: tuple[TensorInfo, ...]
     problem: str
     nothing: bool = False
-    """It has none, and nothing is wrong with it."""
+    """The file has none, although nothing is wrong with it."""
 
 
 def _matrices(companion: Companion, learned: Learned, about: FileAbout) -> _Matrices:
@@ -147,9 +147,9 @@ def _likeliness(tensor: TensorInfo) -> tuple[bool, bool]:
 
 
 def opener(companion: Companion) -> Callable[[str], BinaryIO]:
-    """Open a listed file and those in its folder; no link leads out of the log directory.
+    """Return a function that opens a listed file and others in its folder; no link may point outside the log directory.
 
-    A file that the user named or dropped himself may be a link to anywhere.
+    A file that the user named or dropped may be a link to anywhere.
     """
     folder = companion.path[: -len(companion.relative_path.name)].rstrip("/\\") or "/"
     if isinstance(companion, ProjectFile) or not companion.root:

@@ -1,4 +1,4 @@
-"""Single files with points: of weights, of arrays, or tables; and what else was said about them."""
+"""Single files with points: weights, arrays, or tables, and the user's descriptions of them."""
 
 import os
 from collections.abc import Sequence
@@ -24,38 +24,38 @@ from stepscope.summary.vector_tables import TABLE_SUFFIXES, read_vector_table
 FILES: Final = f"{EXPECTED}, or a table: {', '.join(TABLE_SUFFIXES)}"
 RAW_SUFFIX: Final = ".bytes"
 LARGEST_FILE_BESIDE: Final = 1 << 30
-"""Bytes of a metadata file or a sprite."""
+"""Maximum bytes of a metadata file or a sprite."""
 
 
 @dataclass(frozen=True)
 class FileAbout:
-    """What the user said about a file with points."""
+    """The user's description of a file with points."""
 
     shape: tuple[int, int] | None = None
-    """Of raw float32."""
+    """Shape of raw float32."""
     metadata: str = ""
-    """Path of a local file with what is known of the points."""
+    """Path of a local metadata file."""
     metadata_name: str = ""
-    """What the user calls it."""
+    """The user's name for the metadata file."""
     sprite: str = ""
-    """Path of a local picture with all points' pictures."""
+    """Path of a local image with the pictures of all points."""
     sprite_sizes: tuple[int, ...] = ()
-    """Width and height of the picture of one point."""
+    """Width and height of one point's picture."""
     version: tuple[int, ...] = ()
-    """Differs when the files beside do."""
+    """Changes when the additional files change."""
 
 
 def is_table_name(name: str) -> bool:
-    """Return whether a file of this name is read as a table."""
+    """Return whether a file with this name is read as a table."""
     return name.lower().endswith(TABLE_SUFFIXES)
 
 
 def matrices_of_file(open_file: OpenFile, name: str, about: FileAbout) -> list[TensorInfo]:
-    """Return the matrices of a file; a table is one, of a shape that is not known before it is read.
+    """Return the matrices of a file; a table is one matrix, whose shape is unknown until it is read.
 
     Raises:
-        NothingToShowError: it has none.
-        EmbeddingUnavailableError: it cannot be read.
+        NothingToShowError: the file has none.
+        EmbeddingUnavailableError: the file cannot be read.
     """
     if is_table_name(name):
         return [TensorInfo(name, (), "float32")]
@@ -75,10 +75,10 @@ def matrices_of_file(open_file: OpenFile, name: str, about: FileAbout) -> list[T
 
 
 def read_file_points(open_file: OpenFile, name: str, tensor: str, about: FileAbout) -> ReadPoints:
-    """Return the points of one matrix of a file, with what is beside them.
+    """Return the points of one matrix of a file, with its metadata and sprite.
 
     Raises:
-        EmbeddingUnavailableError: it cannot be read.
+        EmbeddingUnavailableError: the matrix cannot be read.
     """
     try:
         if is_table_name(name):
@@ -115,7 +115,7 @@ def _of_raw(open_file: OpenFile, name: str, shape: tuple[int, int]) -> ReadPoint
 
 
 def _columns_beside(checkpoint: Checkpoint, tensor: str, count: int) -> list[Column]:
-    """Of an ``.npz`` archive, the arrays that have one number or text for each point, such as its labels."""
+    """Return the arrays of an ``.npz`` archive with one number or text per point, such as labels."""
     if not isinstance(checkpoint, NumpyArchive):
         return []
     numbers = [other for other in checkpoint.tensors if other.name != tensor and other.shape in ((count,), (count, 1))]

@@ -1,4 +1,4 @@
-"""Projections that take a moment: NumPy works them out in threads of the server, and leaves others theirs meanwhile."""
+"""Fast projections, computed by NumPy in threads of the server without blocking others."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -12,16 +12,16 @@ from stepscope.dashboard.projections.pca import Pca, pca, projected
 from stepscope.dashboard.projections.random_axes import random_projection
 
 MOST_FITTED: Final = 200_000
-"""Points of all steps together from which common components are worked out."""
+"""Maximum number of points, over all steps, used to compute common components."""
 Pictures = dict[int, NDArray[np.float32]]
 PointReaders = Sequence[Callable[[], Points]]
-"""One for each picture, so that the points of no more than one of them need be in memory."""
+"""One per picture, so that only one set of points has to be in memory at a time."""
 
 
 def pca_pictures(readers: PointReaders, components: int) -> tuple[Pictures, dict[str, Any], tuple[str, ...]]:
-    """Return pictures on common components, facts about these, and notes.
+    """Return pictures on common components, facts about the components, and notes.
 
-    Several pictures are fitted together, on some of their points if they are many, so that points keep their places.
+    Several pictures are fitted together, on a subset of the points if there are many, so that points keep their places.
     """
     if len(readers) == 1:
         found = pca(readers[0](), components)
@@ -52,11 +52,11 @@ def random_pictures(readers: PointReaders, dimensions: int, seed: int) -> Pictur
 def custom_pictures(
     readers: PointReaders, base: Points, axes: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 ) -> Pictures:
-    """Return pictures on axes between the means of points of ``base``, the same for all pictures."""
+    """Return pictures on axes between means of points of ``base``; the axes are the same for all pictures."""
     directions = directions_of(base, [CustomAxis(left, right) for left, right in axes])
     return {index: along(read(), directions) for index, read in enumerate(readers)}
 
 
 def first_picture(points: Points, dimensions: int) -> NDArray[np.float32]:
-    """Return what an iterative projection begins with, for the page to show meanwhile: the first components."""
+    """Return the initial picture of an iterative projection, for display in the meantime: the first components."""
     return pca(points, dimensions).coordinates

@@ -1,4 +1,4 @@
-"""One job: what it is to do, how far it is, and what came of it."""
+"""One job: its plan, its progress, and its result."""
 
 import time
 from collections import deque
@@ -19,7 +19,7 @@ JobState = Literal["queued", "running", "paused", "done", "cancelled", "failed"]
 UNFINISHED: Final = frozenset({"queued", "running", "paused"})
 KEPT_STATES: Final = frozenset({"paused", "done"})
 _TIMES: Final = 24
-"""Updates from which the speed is told."""
+"""Number of updates used to compute the speed."""
 
 
 class JobTold(TypedDict):
@@ -31,7 +31,7 @@ class JobTold(TypedDict):
     phase: str
     iteration: int
     total: int
-    """0 where nobody knows how many there will be."""
+    """0 if unknown."""
     progress: float | None
     loss: float | None
     seconds_left: float | None
@@ -40,26 +40,26 @@ class JobTold(TypedDict):
     notes: list[str]
     step: int | None
     frame: int | None
-    """Which of several pictures is told of."""
+    """Index of the reported picture."""
     frames: list[int | None] | None
-    """Their steps, where there are several."""
+    """Steps of the pictures, if there are several."""
     frames_done: int
 
 
 class JobError(Exception):
-    """A job cannot be done or found; the message is a sentence for a person."""
+    """A job cannot be done or found; the message is a sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What has to be there before a worker begins, or the whole result where that needs none."""
+    """The input of a worker, or the whole result if no worker is needed."""
 
     order: Mapping[str, Any] | None
-    """What the worker is told; None where everything is done."""
+    """The message to the worker; None if everything is done."""
     arrays: Arrays = field(default_factory=dict)
-    """What it is told with it."""
+    """The arrays sent with it."""
     pictures: Mapping[int, NDArray[np.float32]] = field(default_factory=dict)
-    """By its number: the picture to show first, or the result."""
+    """By index: the picture to show first, or the result."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -70,46 +70,46 @@ class PlannedPicture:
 
     step: int | None
     points: int
-    """How many it has."""
+    """Number of points."""
     rows: NDArray[np.uint32] | None
-    """Which points of the dataset; None for all."""
+    """Rows of the dataset; None for all."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a job is to do."""
+    """The plan of a job."""
 
     key: str
-    """Equal for equal data, method and settings."""
+    """Equal for the same data, method, and settings."""
     facts: Mapping[str, Any]
-    """What a page is told as it is: plain data."""
+    """Plain data sent to the page unchanged."""
     pictures: tuple[PlannedPicture, ...]
-    """In the order of their steps; none where the job makes no picture."""
+    """Ordered by step; empty if the job makes no picture."""
     prepare: Callable[[str, PointFiles], Prepared]
-    """Makes ready for a worker, given the name to hold files under; run by a thread that may take its time. Raises
-    JobError and others."""
+    """Prepares the input of a worker, given a holder name for files of points; called in a thread that may block.
+    Raises JobError and others."""
     finish: Callable[[Arrays], dict[str, Any]] | None = None
-    """Called with the result; what it gives is told to the page."""
+    """Called with the result; its return value is sent to the page."""
     notes: tuple[str, ...] = ()
 
 
 @dataclass
 class JobPicture:
-    """A picture as far as it is."""
+    """The current state of a picture."""
 
     step: int | None
     rows: NDArray[np.uint32] | None
     coordinates: NDArray[np.float32] | None = None
     version: int = 0
-    """The job's, when the picture last changed."""
+    """Version of the job when the picture last changed."""
 
 
 @dataclass
 class Job:
-    """A job under way or finished. Only `stepscope.dashboard.embeddings.job_queue.Jobs` changes it, under its lock."""
+    """A running or finished job. Only `stepscope.dashboard.embeddings.job_queue.Jobs` changes it, holding its lock."""
 
     plan: Plan | None
-    """None where the job is known from its kept result only."""
+    """None if the job is known only from its stored result."""
     key: str
     pictures: list[JobPicture]
     facts: dict[str, Any]
@@ -122,45 +122,45 @@ class Job:
     loss: float | None = None
     message: str = ""
     answer: dict[str, Any] = field(default_factory=dict)
-    """Numbers of the result."""
+    """Numbers in the result."""
     arrays: Arrays = field(default_factory=dict)
-    """Of the result, where it is not a picture."""
+    """Arrays in the result, if it is not a picture."""
     saved: Arrays = field(default_factory=dict)
-    """The state to go on from."""
+    """The state to resume from."""
     place: int = 0
-    """How many pictures are done."""
+    """Number of finished pictures."""
     more_iterations: int = 0
-    """To add when a worker takes it up."""
+    """Iterations to add when a worker takes the job."""
     perturb: bool = False
-    """Whether to perturb then."""
+    """Whether to perturb when a worker takes the job."""
     unwatched: bool = False
-    """Whether it was paused because nobody looked."""
+    """Whether it was paused because no page had it open."""
     prepared: Prepared | None = None
     holder: str = field(default_factory=lambda: uuid4().hex)
-    """Under which it holds files of points."""
+    """Name under which it holds files of points."""
     turn: int = 0
-    """How often it was made ready; an earlier one that is still under way is of no use."""
+    """Number of times it was prepared; an earlier preparation that is still running is discarded."""
     worker: WorkerProcess | None = None
     task: int = 0
     requested: float = field(default_factory=time.monotonic)
-    """When somebody last asked for it."""
+    """Time of the last request for it."""
     paused_at: float = 0.0
     times: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_TIMES))
-    """When updates came, and at which iteration."""
+    """Time and iteration of each update."""
 
     @property
     def bytes(self) -> int:
-        """Estimate of the memory it holds."""
+        """Estimated memory use."""
         pictures = sum(f.coordinates.nbytes for f in self.pictures if f.coordinates is not None)
         return pictures + sum(a.nbytes for a in (*self.arrays.values(), *self.saved.values())) + 4_096
 
     def show(self, index: int, coordinates: NDArray[np.float32]) -> None:
-        """Take a picture as it is now; the version is to be raised before."""
+        """Store the current picture; raise the version first."""
         self.pictures[index].coordinates = coordinates
         self.pictures[index].version = self.version
 
     def reported(self, index: int) -> dict[str, Any]:
-        """Return what a page is told of it, as plain data."""
+        """Return the job as sent to a page, as plain data."""
         picture = self.pictures[index] if self.pictures else None
         steps = [each.step for each in self.pictures]
         speed, left = self._speed()
@@ -185,7 +185,7 @@ class Job:
         return {**self.facts, **self.answer, **reported}
 
     def _progress(self) -> float | None:
-        """Return the share that is done of all pictures, where that is known."""
+        """Return the completed fraction over all pictures, if known."""
         if self.state == "done":
             return 1.0
         share = min(self.iteration / self.total, 1.0) if self.total else None
@@ -194,7 +194,7 @@ class Job:
         return (self.place + share) / len(self.pictures)
 
     def _speed(self) -> tuple[float | None, float | None]:
-        """Update a second, and seconds that are left."""
+        """Return updates per second and the remaining seconds."""
         if self.state != "running" or len(self.times) < 2:
             return None, None
         (first, from_iteration), (last, to_iteration) = self.times[0], self.times[-1]
@@ -206,7 +206,7 @@ class Job:
         return round(speed, 2), None if left is None else round(max(left, 0.0), 1)
 
     def result(self) -> Result:
-        """Return what is kept of it."""
+        """Return the result to store."""
         arrays: Arrays = {f"answer.{name}": array for name, array in self.arrays.items()}
         arrays.update(self.saved)
         for index, picture in enumerate(self.pictures):
@@ -230,17 +230,17 @@ class Job:
 
 
 def planned(plan: Plan) -> Job:
-    """Return a job that nothing was done of yet."""
+    """Return a job that has not started."""
     pictures = [JobPicture(picture.step, picture.rows) for picture in plan.pictures]
     return Job(plan, plan.key, pictures, dict(plan.facts), list(plan.notes))
 
 
 def kept(key: str, result: Result, plan: Plan | None) -> Job:
-    """Return a job as its kept result has it.
+    """Return a job from its stored result.
 
     Raises:
-        KeyError: the result misses something.
-        ValueError: it does not fit the plan.
+        KeyError: the result is incomplete.
+        ValueError: the result does not fit the plan.
     """
     facts, arrays = result.facts, result.arrays
     if facts["state"] not in KEPT_STATES:

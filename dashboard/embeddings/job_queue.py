@@ -1,4 +1,4 @@
-"""Long computations: begun, found again, followed and acted on, while others work them out (`WorkerPool`)."""
+"""Long computations: started, found again, followed, and controlled here, and carried out by `WorkerPool`."""
 
 import asyncio
 import contextlib
@@ -20,32 +20,28 @@ Action = Literal["pause", "resume", "perturb", "cancel", "extend"]
 
 MOST_UNFINISHED: Final = 60
 PERTURBED_ITERATIONS: Final = 200
-"""Added where a finished projection is perturbed."""
+"""Iterations added when a finished projection is perturbed."""
 _log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a job, as it is now."""
+    """The current picture of a job."""
 
     job: str
     facts: dict[str, Any]
     coordinates: NDArray[np.float32]
     rows: NDArray[np.uint32] | None
-    """Which points of the dataset; None for all."""
+    """Rows of the dataset; None for all."""
     step: int | None
     version: int
 
 
 class Jobs(WorkerPool):
-    """All jobs over one log directory; safe to use from many threads."""
+    """All jobs of one log directory; thread-safe."""
 
     def submit(self, plan: Plan) -> tuple[Job, bool]:
-        """Return the job of a plan, begun now if need be; and whether its result was there already.
-
-        Raises:
-            JobError: too many jobs are waiting.
-        """
+        """Return the job of a plan, started if necessary, and whether its result already existed."""
         with self._lock:
             known = self._known(plan)
         if known is not None:
@@ -67,14 +63,14 @@ class Jobs(WorkerPool):
         return job, found is not None and found.state == "done"
 
     def is_known(self, plan: Plan) -> bool:
-        """Return whether a plan is done, or being worked out, so that its job need not be begun."""
+        """Return whether a plan is done or in progress, so that its job need not be started."""
         with self._lock:
             job = self._jobs.get(plan.key)
         job = job or self._from_files(plan.key, plan)
         return job is not None and (job.state == "done" or job.state in UNFINISHED)
 
     def find(self, key: str) -> Job:
-        """Return a job by its key; raises JobError where there is none any more."""
+        """Return a job by its key; raises JobError if it no longer exists."""
         with self._lock:
             job = self._jobs.get(key)
         if job is None:
@@ -91,7 +87,7 @@ class Jobs(WorkerPool):
     def reported(
         self, key: str, index: int | None = None
     ) -> tuple[dict[str, Any], NDArray[np.float32] | None, int, NDArray[np.uint32] | None]:
-        """Return what a page is told of a job; one of its pictures (the last if None), its version, and whose it is.
+        """Return the job as sent to a page, one of its pictures (the last if None), its version, and the rows it shows.
 
         Raises:
             JobError: there is no such job or picture.
@@ -111,7 +107,7 @@ class Jobs(WorkerPool):
             return header, shown.coordinates, shown.version, shown.rows
 
     def result(self, key: str) -> tuple[dict[str, Any], Arrays]:
-        """Return what a page is told of a job that makes no picture, and its arrays where it is done.
+        """Return a job without pictures as sent to a page, and its arrays if it is done.
 
         Raises JobError.
         """
@@ -120,14 +116,14 @@ class Jobs(WorkerPool):
             return job.reported(0), dict(job.arrays) if job.state == "done" else {}
 
     def picture(self, key: str, index: int | None = None) -> Picture:
-        """Return the picture of a job as it is now; raises JobError where there is none yet."""
+        """Return the current picture of a job; raises JobError if there is none yet."""
         header, coordinates, version, rows = self.reported(key, index)
         if coordinates is None:
             raise JobError("The projection has no view yet. Request it again later.")
         return Picture(key, header, coordinates, rows, header["step"], version)
 
     async def wait_beyond(self, key: str, version: int, timeout: float) -> None:
-        """Wait until a job is at another version than ``version``, at most ``timeout`` seconds; holds no thread."""
+        """Wait until a job is beyond ``version``, for at most ``timeout`` seconds, without blocking a thread."""
         event = asyncio.Event()
         entry = (key, asyncio.get_running_loop(), event)
         with self._lock:
@@ -144,10 +140,10 @@ class Jobs(WorkerPool):
                 self._waiting.discard(entry)
 
     def act(self, key: str, action: Action, iterations: int = 0) -> JobState:
-        """Do something to a job and return its state then; what makes no difference is left.
+        """Apply an action to a job and return its new state; actions without effect are ignored.
 
         Raises:
-            JobError: there is no such job, or nothing of the kind can be done to it.
+            JobError: there is no such job, or the action does not apply to it.
         """
         job = self.find(key)
         with self._lock:
@@ -225,7 +221,7 @@ class Jobs(WorkerPool):
                 worker.kill()
 
     def _change(self, job: Job, *, perturb: bool = False, iterations: int = 0) -> None:
-        """Perturb or extends a projection, whatever it is at."""
+        """Perturb or extend a projection in any state."""
         if not job.pictures or "seed" not in job.facts or job.facts.get("projection") not in ("tsne", "umap"):
             raise JobError("Only t-SNE and UMAP projections can be perturbed or extended.")
         if job.state in ("failed", "cancelled"):

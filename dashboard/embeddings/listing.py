@@ -1,12 +1,12 @@
-"""Where embeddings come from: a listing of those in a snapshot, and a bounded cache of opened ones.
+"""Sources of embeddings: a listing of those in a snapshot, and a bounded cache of opened ones.
 
-There are four places: what ``projector_config.pbtxt`` names, tensor summaries, files of weights in the log directory,
-and single files that the user gave (`ProjectFile`, `stepscope.dashboard.embeddings.uploads`). A request names an
-embedding by the readable id of the listing and is answered only if the listing has it; no part of an id is ever used as
-a path.
+There are four kinds of sources: entries of ``projector_config.pbtxt``, tensor summaries, files of weights in the log
+directory, and single files provided by the user (`ProjectFile`, `stepscope.dashboard.embeddings.uploads`). A request
+names an embedding by the readable id of the listing and is answered only if the listing has it; no part of an id is
+ever used as a path.
 
-The listing opens of each series of checkpoints (``ckpt-10.index``, ``ckpt-20.index``, ...) the last one only, to learn
-which matrices it has, and remembers what it learned (`Learned`).
+The listing opens only the last checkpoint of each series (``ckpt-10.index``, ``ckpt-20.index``, ...) to find out which
+matrices it has, and remembers the result (`Learned`).
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -56,7 +56,7 @@ __all__ = [
 
 
 def has_embeddings(snapshot: Snapshot) -> bool:
-    """Return whether the snapshot may have an embedding, told without reading."""
+    """Return whether the snapshot may have an embedding, without reading any file."""
     # Keras writes an empty configuration where it was told of no embedding.
     return TENSORS in snapshot.kinds or any(
         isinstance(c, ProjectFile) or (c.relative_path.name == CONFIG_PATTERN and c.size) or is_checkpoint(c)
@@ -69,8 +69,8 @@ def embedding_sources(snapshot: Snapshot, learned: Learned | None = None) -> tup
     files.
 
     Args:
-        snapshot: of a log directory that lists `EMBEDDING_PATTERNS` and `CONFIG_PATTERN`.
-        learned: what earlier calls found out; without, files are opened again.
+        snapshot: snapshot of a log directory that lists `EMBEDDING_PATTERNS` and `CONFIG_PATTERN`.
+        learned: results of earlier calls; without them, files are opened again.
     """
     learned = learned or Learned()
     found = [*config_sources(snapshot, learned), *_of_tensors(snapshot, learned), *file_sources(snapshot, learned)]
@@ -121,7 +121,7 @@ def _of_tensors(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSourc
 
 
 def _shape_of(series: Series) -> tuple[int, int] | None:
-    """Return the shape of the first tensor that can be read, if it is a matrix of numbers."""
+    """Return the shape of the first readable tensor, if it is a matrix of numbers."""
     for index in range(min(len(series), 3)):
         try:
             array = series.read(index).array
@@ -136,12 +136,12 @@ def open_dataset(source: EmbeddingSource, step: int | None = None) -> Dataset:
     """Read an embedding.
 
     Args:
-        source: which one.
+        source: the embedding.
         step: one of its steps; the last if None.
 
     Raises:
-        EmbeddingUnavailableError: it vanished, is damaged, or has no points; or it has no such step.
-        NoMemoryError: others take the memory that it needs; see `stepscope.summary.memory_budget`.
+        EmbeddingUnavailableError: it no longer exists, is damaged, or has no points or no such step.
+        NoMemoryError: others use the memory that it needs; see `stepscope.summary.memory_budget`.
     """
     if step is not None and step not in source.steps:
         raise EmbeddingUnavailableError(f"The embedding {source.label!r} has no step {step}.")
@@ -180,7 +180,7 @@ def _tensor_points(series: Series, step: int | None) -> ReadPoints:
 
 @dataclass(frozen=True)
 class _AtStep:
-    """A source at one of its steps, as the cache knows it."""
+    """A source at one of its steps, as the cache's key."""
 
     source: EmbeddingSource
     step: int | None
@@ -192,7 +192,7 @@ class _AtStep:
 
 
 def _at_step(source: EmbeddingSource, step: int | None) -> _AtStep:
-    """Return the source at a step, the last if None, with the version that its files have now."""
+    """Return the source at a step, the last if None, with the current version of its files."""
     if step is None and source.steps:
         step = source.steps[-1]
     version: Hashable = source.version
@@ -202,7 +202,7 @@ def _at_step(source: EmbeddingSource, step: int | None) -> _AtStep:
 
 
 class EmbeddingCache:
-    """The datasets opened last, and what is known of the files of the listing; safe to use from many threads."""
+    """The most recently opened datasets, and what is known about the listed files; thread-safe."""
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class EmbeddingCache:
             return self._open_one(at.source, at.step)
 
     def sources(self, snapshot: Snapshot, dropped: Iterable[EmbeddingSource] = ()) -> tuple[EmbeddingSource, ...]:
-        """As `embedding_sources`, after what was dropped on the page; no file is opened again that did not change."""
+        """Return the files dropped on the page, then `embedding_sources`; unchanged files are not opened again."""
         with self._lock:
             listed = self._listed
         if listed is None or listed[0] is not snapshot:
@@ -236,11 +236,11 @@ class EmbeddingCache:
         return (*dropped, *listed[1])
 
     def find(self, snapshot: Snapshot, embedding_id: str, dropped: Iterable[EmbeddingSource] = ()) -> EmbeddingSource:
-        """As `find_embedding_source`, among what was dropped on the page as well."""
+        """Return an embedding as `find_embedding_source` does, also from the files dropped on the page."""
         return _found(self.sources(snapshot, dropped), embedding_id)
 
     def get(self, source: EmbeddingSource, step: int | None = None) -> Dataset:
-        """Return the opened dataset, read now if need be; raises as `open_dataset`."""
+        """Return the dataset, read now if necessary; raises as `open_dataset` does."""
         return self._opened.get(_at_step(source, step))
 
     def peek(self, source: EmbeddingSource, step: int | None = None) -> Dataset | None:

@@ -1,4 +1,4 @@
-"""Metadata files: labels of the points in lines of columns, by TensorBoard's rule or as another table."""
+"""Metadata files: labels of the points, as lines of columns by TensorBoard's rule or as another table."""
 
 import csv
 import io
@@ -18,27 +18,27 @@ from stepscope.summary.vector_tables import TableColumn, read_table
 
 MOST_COLUMNS: Final = 1_000
 _TEXT_BYTES: Final = 60
-"""Memory of a text beside its own letters."""
+"""Memory overhead of a text, without its characters."""
 ONE_COLUMN: Final = "label"
-"""The name of the only column of a file, which then has no header."""
+"""The name of the column if a file has only one and therefore no header."""
 
 
 def read_metadata_file(
     content: bytes, name: str, row_count: int, rows: NDArray[np.int64]
 ) -> tuple[list[Column], list[Problem]]:
-    """Return the columns of a metadata file, for the points that are shown.
+    """Return the columns of a metadata file, for the displayed points.
 
-    A single column has no header, several have one: TensorBoard's rule, unless the number of lines says otherwise. Of
-    lines that are too few the last points have nothing; lines that are too many are left out.
+    A single column has no header, several have one: TensorBoard's rule, unless the number of lines indicates otherwise.
+    If there are too few lines, the last points have no values; extra lines are ignored.
 
     Args:
-        content: of the file: text with tabs, CSV (``.csv``), JSON lines, Parquet or Arrow, as the name ends.
-        name: the file's.
-        row_count: rows of the file with the points.
-        rows: int64 [n]: which of them are shown.
+        content: content of the file: text with tabs, CSV (``.csv``), JSON lines, Parquet or Arrow, by its extension.
+        name: name of the file.
+        row_count: number of rows in the file with the points.
+        rows: int64 [n]: the rows that are displayed.
 
     Returns:
-        The columns, one value per point, and what was wrong.
+        The columns, one value per point, and the problems.
     """
     try:
         claim(2 * len(content) + _TEXT_BYTES * sum(map(content.count, (b"\n", b"\t", b","))))
@@ -78,7 +78,7 @@ def _of_lines(
 
 
 def _header(lines: list[list[str]], row_count: int, problems: list[Problem]) -> tuple[list[str], list[list[str]]]:
-    """Return the names of the columns, and the lines without them."""
+    """Return the column names and the lines without the header."""
     several = len(lines[0]) > 1
     if several and len(lines) == row_count:
         if _looks_like_header(lines):
@@ -118,7 +118,7 @@ def _names(texts: Sequence[str]) -> list[str]:
 
 
 def length_problems(lines: int, row_count: int) -> list[Problem]:
-    """Return what is said where there is metadata for more or for fewer points than there are."""
+    """Return the problem to report if there is metadata for more or fewer points than exist."""
     if lines == row_count:
         return []
     if lines < row_count:

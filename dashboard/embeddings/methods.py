@@ -1,4 +1,4 @@
-"""The projections by name: how their settings are read from requests, and how they are begun."""
+"""The projections by name: how requests set their options, and how they are started."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -17,24 +17,24 @@ Projection = Literal["pca", "tsne", "umap", "random", "custom"]
 ITERATIVE: Final[tuple[Iterative, ...]] = ("tsne", "umap")
 
 MOST_POINTS: Final[Mapping[Iterative, int]] = {"tsne": 500_000, "umap": 1_000_000}
-"""Beyond which a method would take hours, or more memory than there is."""
+"""Maximum number of points; more would take hours or too much memory."""
 MOST_PAIRS: Final = 100_000_000
-"""Of points and their neighbors that a worker holds: some tens of bytes each."""
+"""Maximum number of pairs of points and neighbors in a worker: some tens of bytes each."""
 NEXT_SHARE: Final = 0.25
-"""Of the iterations, those that a step needs which begins from the picture of its neighbor."""
+"""Fraction of the iterations for a step that starts from the picture of its neighbor."""
 FEWEST_ITERATIONS: Final = 50
 
 
 class SettingsError(ValueError):
-    """Settings that a method does not take; the message is a sentence for a person."""
+    """A method does not accept its settings; the message is a sentence for the user."""
 
 
 @dataclass(frozen=True)
 class PcaSettings:
-    """Of a principal component analysis."""
+    """Settings of a principal component analysis."""
 
     components: int = 10
-    """How many are worked out."""
+    """Number of components to compute."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.components <= 100:
@@ -43,7 +43,7 @@ class PcaSettings:
 
 @dataclass(frozen=True)
 class RandomSettings:
-    """Of a projection onto random axes."""
+    """Settings of a projection onto random axes."""
 
     dimensions: int = 3
     seed: int = 0
@@ -57,7 +57,7 @@ class RandomSettings:
 
 @dataclass(frozen=True)
 class CustomSettings:
-    """Of a projection onto axes that the user names; the axes stand for themselves."""
+    """Settings of a projection onto axes named by the user; there are none, as the axes are given separately."""
 
 
 Settings: TypeAlias = TsneSettings | UmapSettings | PcaSettings | RandomSettings | CustomSettings
@@ -72,10 +72,10 @@ SETTINGS: Final[Mapping[Projection, type[Any]]] = {
 
 
 def settings_of(projection: Projection, values: Mapping[str, Any]) -> Settings:
-    """Return the settings of a projection, those that are not given at their defaults.
+    """Return the settings of a projection, with defaults for those not given.
 
     Raises:
-        SettingsError: one is unknown, of another type, or out of its range.
+        SettingsError: a setting is unknown, of the wrong type, or out of range.
     """
     found: Settings = read_settings(SETTINGS[projection], values)
     return found
@@ -94,7 +94,7 @@ def read_settings(kind: type[Any], values: Mapping[str, Any]) -> Any:
 
 
 def pairs_of(settings: Settings, count: int) -> int:
-    """Return how many pairs of ``count`` points and their neighbors a projection holds."""
+    """Return the number of pairs of ``count`` points and their neighbors that a projection holds."""
     match settings:
         case TsneSettings():
             return count * neighbors_for(settings.perplexity, count)
@@ -113,7 +113,7 @@ def begin(
     init: NDArray[np.float32] | None = None,
     state: dict[str, NDArray[Any]] | None = None,
 ) -> Run:
-    """Begin a projection, or go on with one whose state was kept; raises ValueError as the method does."""
+    """Start a projection, or resume one from a saved state; raises ValueError as the method does."""
     chosen = settings_of(method, settings)
     match method:
         case "tsne":
@@ -131,7 +131,7 @@ def begin(
 
 
 def for_next_step(method: Iterative, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with fewer iterations, for a step that begins from the picture of its neighbor."""
+    """Return settings with fewer iterations, for a step that starts from the picture of its neighbor."""
     chosen = settings_of(method, settings)
     match chosen:
         case TsneSettings():

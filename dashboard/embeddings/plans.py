@@ -1,4 +1,4 @@
-"""From what a page asks for to the plan of a job: which points, which method, and the key of the result."""
+"""From a page's request to the plan of a job: the points, the method, and the key of the result."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ from stepscope.dashboard.projections.preparation import sphered
 from stepscope.summary.memory_budget import NoMemoryError
 
 FORMAT: Final = 3
-"""Raised when equal settings give other pictures than before."""
+"""Increased when the same settings produce different pictures than before."""
 MOST_STEPS: Final = 200
 MOST_AXES: Final = 3
 
@@ -50,7 +50,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProjectOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A projection that a page asks for."""
+    """A projection requested by a page."""
 
     id: Annotated[str, msgspec.Meta(max_length=LONGEST)]
     projection: Projection
@@ -62,26 +62,26 @@ class ProjectOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: Annotated[str, msgspec.Meta(max_length=64)] | None = None
     axes: Annotated[list[Axis], msgspec.Meta(max_length=MOST_AXES)] = []
     only_if_known: bool = False
-    """Nothing is begun that was not begun before."""
+    """Do not start a projection that was not started before."""
 
 
 @dataclass(frozen=True)
 class PicturePoints:
-    """Which points one picture shows."""
+    """The points that one picture shows."""
 
     step: int | None
     name: str
-    """Equal for equal points."""
+    """Equal for the same points."""
     count: int
     dimensions: int
     rows: Rows | None
-    """Places in the dataset; None for all."""
+    """Indices in the dataset; None for all."""
     file_rows: NDArray[np.int64]
     labels: NDArray[np.int32] | None
 
 
 def library_version(name: str) -> str:
-    """Return the version of an installed library; empty where it is not."""
+    """Return the version of an installed library; empty if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -92,7 +92,7 @@ def plan_projection(requested: EmbeddingRequests, order: ProjectOrder) -> Plan:
     """Return the plan of a projection.
 
     Raises:
-        HTTPException: 404 or 422 with a sentence, where something is not there or cannot be done.
+        HTTPException: 404 or 422 with a sentence, if something does not exist or cannot be done.
     """
     try:
         settings = settings_of(order.projection, order.settings)
@@ -155,7 +155,7 @@ def _for_worker(
     holder: str,
     files: PointFiles,
 ) -> Prepared:
-    """Write the points for a worker, the last step first, and works out the picture to show meanwhile."""
+    """Write the points for a worker, the last step first, and compute the picture to show in the meantime."""
     sequence = list(range(len(wanted) - 1, -1, -1))
     # Sphered by the server, which needs them for the first picture anyway.
     paths = {
@@ -179,7 +179,7 @@ def _for_worker(
 def _points_of_pictures(
     requested: EmbeddingRequests, source: EmbeddingSource, base: Dataset, order: ProjectOrder
 ) -> tuple[list[PicturePoints], tuple[str, ...]]:
-    """Return the points of every picture, matched by their rows in the files, and what is to be said about them."""
+    """Return the points of every picture, matched by their rows in the files, and notes about them."""
     chosen = requested.rows(base, order.rows)
     if order.steps is None:
         return [_points_of_picture(requested, base, order, base.step, chosen)], ()
@@ -278,7 +278,7 @@ def _opener(
 
 
 def dataset_for_job(requested: EmbeddingRequests, source: EmbeddingSource, step: int | None) -> Dataset:
-    """Return the points and columns of a source at a step; JobError where they cannot be shown any more."""
+    """Return the points and columns of a source at a step; raises JobError if they can no longer be shown."""
     try:
         return requested.cache.get(source, step)
     except (EmbeddingUnavailableError, NoMemoryError) as error:
@@ -293,5 +293,5 @@ def _dimensions(settings: Settings, axes: int) -> int:
 
 
 def hash_of(array: NDArray[Any]) -> str:
-    """Return a hash of the numbers of an array."""
+    """Return a hash of the values of an array."""
     return hashlib.sha256(f"{array.dtype.str} {array.shape} ".encode() + array.tobytes()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Points as files that the server and its worker processes map, so that all of them share one copy."""
+"""Points as files that the server and its worker processes map, so that they share one copy."""
 
 import contextlib
 import hashlib
@@ -16,47 +16,47 @@ from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.server.temporary_folders import OwnedFolder
 
 LEAST_SHARED: Final = 4 << 20
-"""Bytes of points that are worth a file."""
+"""Minimum bytes of points that are worth a file."""
 _log: Final = logging.getLogger(__name__)
 
 
 def points_name(of: str, *, sphere: bool = False) -> str:
-    """Return what a file of points is called.
+    """Return the name of a file of points.
 
     Args:
-        of: equal for equal points, such as the digest of a dataset.
-        sphere: whether they were sphered.
+        of: equal for the same points, such as the digest of a dataset.
+        sphere: whether the points were sphered.
     """
     return f"{of} {sphere}"
 
 
 def mapped(path: str) -> Points:
-    """Return the points of a file. What is written to them stays with the process, and has a copy made of the page."""
+    """Return the memory-mapped points of a file. Writes are private to the process and copy the page."""
     points: Points = np.load(path, mmap_mode="c")
     # Without the subclass, whose every slice is slow to make.
     return np.asarray(points)
 
 
 class PointFiles:
-    """A private temporary folder of ``.npy`` files, each there while somebody holds it; safe to use from threads."""
+    """A private temporary folder of ``.npy`` files, each of which exists while it is held; thread-safe."""
 
     def __init__(self) -> None:
         # Points may go, and with them their file, at any moment, also in the midst of what is done here.
         self._lock: Final = threading.RLock()
         self._folder: OwnedFolder | None = None
         self._holders: dict[str, set[str]] = {}
-        """By path, who holds the file."""
+        """Holders of each file, by path."""
 
     def hold(self, holder: str, name: str, points: Callable[[], Points]) -> str:
-        """Return the path of the file with points, written now if need be, and held until `release`.
+        """Return the path of the file with the points, written now if necessary, and hold it until `release`.
 
         Args:
-            holder: who holds it.
-            name: equal for equal points.
-            points: what to write, where it is not written yet.
+            holder: name of the holder.
+            name: equal for the same points.
+            points: returns the points to write, if the file does not exist yet.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         with self._lock:
             if self._folder is None:
@@ -76,7 +76,7 @@ class PointFiles:
         return str(path)
 
     def release(self, holder: str) -> None:
-        """Let go of all files of a holder; those that nobody holds are deleted."""
+        """Release all files of a holder; files without a holder are deleted."""
         with self._lock:
             for path, holders in list(self._holders.items()):
                 holders.discard(holder)
@@ -86,9 +86,9 @@ class PointFiles:
                         os.unlink(path)
 
     def shared(self, name: str, points: Points) -> Points:
-        """Return the same points as a mapped file that others can `hold` by the name, there as long as the points are.
+        """Return the same points as a mapped file that others can `hold` by its name, for as long as the points exist.
 
-        The points themselves where they are too few to be worth it, or where the file cannot be written.
+        If the points are too few to be worth a file, or the file cannot be written, return the points themselves.
         """
         if points.nbytes < LEAST_SHARED:
             return points

@@ -1,4 +1,4 @@
-"""The server's end of a worker process: how it is started, spoken to and ended, and what it said when it broke."""
+"""The server's side of a worker process: starting it, sending messages, ending it, and its output after a failure."""
 
 import logging
 import os
@@ -16,19 +16,19 @@ from stepscope.summary.child_process import python_command
 
 _CODE: Final = "from stepscope.dashboard.embeddings.worker import main; main()"
 _ALLOCATION: Final = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20), "MALLOC_ARENA_MAX": "2"}
-"""Has the C library of Linux give arrays back that are done with; otherwise it keeps those of up to 32 MiB each."""
+"""Makes the C library of Linux return the memory of freed arrays; otherwise it keeps those of up to 32 MiB each."""
 _TAIL_BYTES: Final = 4_096
 _log: Final = logging.getLogger(__name__)
 
 
 class WorkerProcess:
-    """A worker, from its start to its end; none of its methods waits.
+    """A worker process, from start to end; its methods do not block, except `wait`.
 
-    It ends when its standard input does, also where the server was killed.
+    It ends when its standard input is closed, even if the server was killed.
 
     Args:
-        hear: called with each message, by a thread of the worker's.
-        ended: called once when it has ended, by the same thread.
+        hear: called with each message, in a thread of this object.
+        ended: called once when the worker has ended, in the same thread.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class WorkerProcess:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the worker
         self._outbox: SimpleQueue[tuple[Mapping[str, Any], Arrays] | None] = SimpleQueue()
         self.closed = False
-        """Whether it was told to end."""
+        """Whether the worker was told to end."""
         self._process: Final = subprocess.Popen(
             python_command(_CODE),
             stdin=subprocess.PIPE,
@@ -54,26 +54,26 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id of the worker."""
         return self._process.pid
 
     def tell(self, message: Mapping[str, Any], arrays: Arrays | None = None) -> None:
-        """Send a message, in its turn; nothing happens where the worker has ended, which `ended` tells."""
+        """Queue a message; it is discarded if the worker has ended, which `ended` reports."""
         self._outbox.put((message, arrays or {}))
 
     def close(self) -> None:
-        """Let it end as soon as it listens."""
+        """Ask the worker to end once it has read the queued messages."""
         self.closed = True
         self._outbox.put(None)
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the worker immediately."""
         self.closed = True
         self._process.kill()
         self._outbox.put(None)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end; whether it came."""
+        """Wait for the worker to end; return whether it did."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -81,7 +81,7 @@ class WorkerProcess:
         return True
 
     def last_words(self) -> str:
-        """Return the end of what it and its libraries wrote to the standard error."""
+        """Return the end of the standard error output of the worker and its libraries."""
         try:
             size = self._errors.seek(0, 2)
             self._errors.seek(max(0, size - _TAIL_BYTES))
@@ -90,7 +90,7 @@ class WorkerProcess:
             return ""
 
     def why_ended(self) -> str:
-        """Return a sentence on how it came to an end that nobody wanted."""
+        """Return a sentence that explains an unexpected end."""
         code = self._process.poll()
         if code is None:
             return "The worker process no longer responds."

@@ -1,4 +1,4 @@
-"""Plans of jobs about points and pictures that are there: how good a projection is, and clusters."""
+"""Plans of jobs on existing points and pictures: the quality of a projection, and clusters."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -27,14 +27,14 @@ from stepscope.summary.full_install import NotInstalledError
 
 POINTS: Final = "points"
 MOST_SHOWN: Final = 3
-"""Components of a picture that are shown at once."""
+"""Maximum number of components of a picture shown at once."""
 _NAMES: Final = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP", "random": "random axes", "custom": "custom axes"}
 MOST_CLUSTERED: Final = 5_000_000
 
 
 @dataclass(frozen=True)
 class KmeansSettings:
-    """Of k-means."""
+    """Settings of k-means."""
 
     count: int = 8
     seed: int = 0
@@ -48,12 +48,12 @@ class KmeansSettings:
 
 @dataclass(frozen=True)
 class HdbscanSettings:
-    """Of HDBSCAN."""
+    """Settings of HDBSCAN."""
 
     minimum_size: int = 15
-    """Points of the smallest cluster."""
+    """Minimum number of points in a cluster."""
     minimum_samples: int | None = None
-    """Neighbors that make a point dense; None: as many as ``minimum_size``."""
+    """Number of neighbors that make a point dense; None: the same as ``minimum_size``."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.minimum_size <= 1_000_000:
@@ -66,14 +66,14 @@ ClusterSettings: TypeAlias = KmeansSettings | HdbscanSettings
 
 
 class ClusterOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Clusters that a page asks for."""
+    """Clusters requested by a page."""
 
     id: Annotated[str, msgspec.Meta(max_length=LONGEST)]
     method: Literal["kmeans", "hdbscan"]
     step: int | None = None
     settings: dict[str, Any] = {}
     on: Annotated[str, msgspec.Meta(max_length=64)] = POINTS
-    """The points themselves, or the key of a job whose picture is clustered."""
+    """Either the points themselves, or the key of a job whose picture is clustered."""
     frame: int | None = None
     components: Annotated[list[int], msgspec.Meta(max_length=3)] | None = None
 
@@ -81,10 +81,10 @@ class ClusterOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def picture_of(
     requested: EmbeddingRequests, job: str, index: int | None = None, components: list[int] | None = None
 ) -> Picture:
-    """Return the picture of a job, as it is shown: some of its columns, the first three if it is not said which.
+    """Return the picture of a job with the columns that are shown: ``components``, or the first three by default.
 
     Raises:
-        HTTPException: 404 where there is none; 422 where it has no such columns.
+        HTTPException: 404 if there is no such picture; 422 if it has no such columns.
     """
     try:
         picture = requested.jobs.picture(job, index)
@@ -101,7 +101,7 @@ def picture_of(
 
 
 def listed(components: str | None) -> list[int] | None:
-    """Return numbers with commas between them; `HTTPException` 422 where they are none."""
+    """Return the numbers of a comma-separated list; raises `HTTPException` 422 if it is not one."""
     if components is None:
         return None
     try:
@@ -113,7 +113,7 @@ def listed(components: str | None) -> list[int] | None:
 
 
 def check_picture(dataset: Dataset, picture: Picture) -> None:
-    """Raise `HTTPException` 422 where a picture is not one of a dataset as it is now."""
+    """Raise `HTTPException` 422 if a picture does not belong to the current points of a dataset."""
     if picture.facts.get("id") != dataset.id or picture.step != dataset.step:
         raise HTTPException(422, "The view belongs to another embedding. Choose the embedding that it shows.")
     if len(picture.coordinates) != (len(dataset.points) if picture.rows is None else len(picture.rows)):
@@ -121,13 +121,13 @@ def check_picture(dataset: Dataset, picture: Picture) -> None:
 
 
 def chosen_points(points: Points, rows: Rows | None, *, sphere: bool) -> Points:
-    """Return some of the points, made ready as the projection had them."""
+    """Return some of the points, prepared as for the projection."""
     chosen = points if rows is None else np.ascontiguousarray(points[rows])
     return sphered(chosen) if sphere else chosen
 
 
 def plan_quality(requested: EmbeddingRequests, picture: Picture, count: int, column: str | None) -> Plan:
-    """Return the plan to tell how well the picture of a job keeps the neighbors of its points.
+    """Return the plan to measure how well the picture of a job preserves the neighbors of its points.
 
     Raises HTTPException.
     """

@@ -1,4 +1,4 @@
-"""What routes about embeddings share: their parameters, and how datasets, columns, points and jobs are found."""
+"""Shared code of the routes about embeddings: parameters, and finding datasets, columns, points, and jobs."""
 
 from dataclasses import replace
 from typing import Annotated, Any, Final
@@ -28,7 +28,7 @@ from stepscope.summary.memory_budget import MemoryBudget, NoMemoryError
 from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
 LONGEST: Final = 16_384
-"""Characters of a name or an id."""
+"""Maximum number of characters in a name or an id."""
 
 EmbeddingId = Annotated[str, Query(alias="id", max_length=LONGEST, description="An id of the listing.")]
 Step = Annotated[int | None, Query(ge=-(1 << 63), lt=1 << 63, description="One of its steps; the last if not given.")]
@@ -45,7 +45,7 @@ Components = Annotated[
 
 
 class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Points, named by their places or by a search; all of them where neither is given."""
+    """Points given by their indices or by a search; all points if neither is given."""
 
     rows: list[int] | None = None
     q: Annotated[str, msgspec.Meta(max_length=LONGEST_PATTERN)] | None = None
@@ -54,7 +54,7 @@ class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EmbeddingRequests:
-    """Finds what requests name, and only what the log directory has."""
+    """Looks up the objects named in requests, limited to the content of the log directory."""
 
     def __init__(self, live: Live) -> None:
         self._live: Final = live
@@ -73,30 +73,30 @@ class EmbeddingRequests:
         self.jobs: Final = live.shared(Jobs, lambda: Jobs(files, points, is_over=lambda: live.closed))
 
     def sources(self) -> tuple[EmbeddingSource, ...]:
-        """Return all embeddings: those that were dropped on the page, then those of the log directory."""
+        """Return all embeddings: those dropped on the page, then those of the log directory."""
         return self.cache.sources(self._live.snapshot(), self.uploads.sources())
 
     def unlisted(self) -> int:
-        """Of how many series of checkpoints the matrices are not among them, as there are too many."""
+        """Return the number of checkpoint series whose matrices are not listed because there are too many series."""
         return unlisted_series(self._live.snapshot())
 
     def source(self, embedding_id: str) -> EmbeddingSource:
-        """Return the listed embedding; `HTTPException` 404 where there is none of that id."""
+        """Return the listed embedding; raises `HTTPException` 404 if there is none with this id."""
         try:
             return self.cache.find(self._live.snapshot(), embedding_id, self.uploads.sources())
         except EmbeddingUnavailableError as error:
             raise HTTPException(404, str(error)) from error
 
     def dataset(self, embedding_id: str, step: int | None = None) -> Dataset:
-        """Return its points and columns, read now if need be.
+        """Return the points and columns of an embedding, read now if necessary.
 
         Raises:
-            HTTPException: 404 or 422 where they cannot be shown, 503 where others take the memory that they need.
+            HTTPException: 404 or 422 if they cannot be shown, 503 if others use the memory that they need.
         """
         return self.opened(self.source(embedding_id), step)
 
     def opened(self, source: EmbeddingSource, step: int | None) -> Dataset:
-        """Return the points and columns of a source at a step, the last if None; raises as `dataset`."""
+        """Return the points and columns of a source at a step, the last if None; raises as `dataset` does."""
         if step is not None and step not in source.steps:
             raise HTTPException(404, f"{source.label!r} has no step {step}; choose one from the list.")
         try:
@@ -107,23 +107,23 @@ class EmbeddingRequests:
             raise HTTPException(503, f"{source.label} cannot be opened now. {error}") from error
 
     def column(self, dataset: Dataset, name: str) -> Column:
-        """Return one of its columns, those that were worked out included; `HTTPException` 404 where it has none."""
+        """Return a column of a dataset, computed ones included; raises `HTTPException` 404 if there is none."""
         for column in self.derived.all_of(dataset):
             if column.name == name:
                 return column
         raise HTTPException(404, f"{dataset.label!r} has no column {name[:200]!r}; choose one from the list.")
 
     def columns_in(self, dataset: Dataset, within: str) -> tuple[Column, ...]:
-        """Return all columns for "*", else the one of that name."""
+        """Return all columns for "*", otherwise the one with this name."""
         columns = self.derived.all_of(dataset)
         if within == EVERYWHERE and EVERYWHERE not in [column.name for column in columns]:
             return columns
         return (self.column(dataset, within),)
 
     def rows(self, dataset: Dataset, key: str | None) -> Rows | None:
-        """Return the points of a kept set; None for all.
+        """Return the points of a stored set; None for all.
 
-        `HTTPException` 404 where there is none, or not of this dataset.
+        Raises `HTTPException` 404 if there is no such set, or it does not belong to this dataset.
         """
         if key is None:
             return None
@@ -136,7 +136,7 @@ class EmbeddingRequests:
         return rows
 
     def found(self, dataset: Dataset, where: Where) -> Rows:
-        """Return the points that a page named, all where it says nothing; `HTTPException` 422 where there are none."""
+        """Return the points named by a page, all if it names none; raises `HTTPException` 422 if no point is found."""
         if where.rows is not None:
             wrong = next((row for row in where.rows if not 0 <= row < len(dataset.points)), None)
             if wrong is not None:
@@ -157,12 +157,12 @@ class EmbeddingRequests:
 
 
 def check_row(dataset: Dataset, row: int) -> None:
-    """Raise `HTTPException` 404 where there is no such point."""
+    """Raise `HTTPException` 404 if there is no such point."""
     if not 0 <= row < len(dataset.points):
         raise HTTPException(404, f"There are {len(dataset.points):,} points; there is no number {row}.")
 
 
 def finite(value: Any) -> float | None:
-    """Return a number for JSON; None where it is NaN or infinite."""
+    """Return a number for JSON; None if it is NaN or infinite."""
     number = float(value)
     return number if np.isfinite(number) else None

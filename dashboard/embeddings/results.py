@@ -1,6 +1,6 @@
-"""Results of jobs, kept on disk, so that a picture that was worked out once is there at once.
+"""Results of jobs, stored on disk so that a picture is computed only once.
 
-A file belongs to one key, which is a hash of all that the result depends on. All of it may be deleted at any time.
+Each file belongs to one key, a hash of everything that the result depends on. All of it may be deleted at any time.
 """
 
 import contextlib
@@ -30,42 +30,42 @@ _DAY: Final = 86_400
 _UNUSED_SECONDS: Final = 30 * _DAY
 LARGEST_FILE: Final = 512 << 20
 MOST_BYTES: Final = 2 << 30
-"""Of all files; beyond, those used longest ago are deleted."""
+"""Maximum bytes of all files; beyond this, the least recently used are deleted."""
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
 _log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What is kept of a job."""
+    """The stored part of a job."""
 
     facts: Mapping[str, Any]
-    """Plain data, as JSON has it."""
+    """Plain data, as in JSON."""
     arrays: Arrays
 
 
 def result_folder() -> Path:
-    """Return where a user's results lie on this system: beside the columns of event files."""
+    """Return the folder of a user's results on this system, next to that of the columns of event files."""
     return cache_folder("projections")
 
 
 def key_of(*parts: Any) -> str:
-    """Return a hash of plain data, 32 hexadecimal digits; equal for equal data, whatever the order of names."""
+    """Return a hash of plain data, 32 hexadecimal digits; equal for equal data, regardless of the order of names."""
     text = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY)
     return hashlib.sha256(text).hexdigest()[:32]
 
 
 def is_key(text: str) -> bool:
-    """Return whether a text could be a key; others never become the name of a file."""
+    """Return whether a text could be a key; other texts never become file names."""
     return _KEY.fullmatch(text) is not None
 
 
 class ResultFiles:
-    """A folder of results; where it cannot be written, nothing is kept.
+    """A folder of results; if it cannot be written, nothing is stored.
 
     Args:
-        folder: made when something is stored, for this user alone; None to keep nothing.
-        most_bytes: of all files together.
+        folder: created on the first write, for this user only; None to store nothing.
+        most_bytes: maximum total size of the files.
     """
 
     def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
@@ -74,7 +74,7 @@ class ResultFiles:
         self._refused = folder is None
 
     def load(self, key: str) -> Result | None:
-        """Return what is kept under a key; None where it is nothing that can be used. A damaged file is deleted."""
+        """Return the result stored under a key; None if there is no usable one. A damaged file is deleted."""
         if self.folder is None or not is_key(key):
             return None
         path = self.folder / key
@@ -94,7 +94,7 @@ class ResultFiles:
         return found
 
     def store(self, key: str, result: Result) -> None:
-        """Keep a result; gives up for good where the folder cannot be written."""
+        """Store a result; give up permanently if the folder cannot be written."""
         if self._refused or self.folder is None:
             return
         size = sum(array.nbytes for array in result.arrays.values())
@@ -116,7 +116,7 @@ class ResultFiles:
             _log.warning("no projections are kept, as %s cannot be written: %s", self.folder, error)
 
     def _prune(self) -> None:
-        """Delete what was not used for long, and the oldest beyond a size."""
+        """Delete files that have not been used for long, and the oldest beyond the maximum size."""
         assert self.folder is not None
         with os.scandir(self.folder) as entries:
             files = sorted(((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries), reverse=True)
@@ -139,7 +139,7 @@ def _encoded(key: str, result: Result) -> bytes:
 
 
 def _decoded(content: bytes, key: str) -> Result:
-    """Raise ValueError and others where the content is damaged or of another version."""
+    """Return the decoded result; raises ValueError and others if it is damaged or from another version."""
     if not content.startswith(_MAGIC):
         raise ValueError("no result of this version")
     body = content[_PREFIX_BYTES:]

@@ -1,4 +1,4 @@
-"""Finding points by what their columns say."""
+"""Search for points by the values in their columns."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -13,7 +13,7 @@ from stepscope.summary.safe_regex import Pattern
 Match = Literal["text", "regex"]
 
 LONGEST_SEARCH: Final = 2.0
-"""Seconds for each column."""
+"""Maximum seconds per column."""
 EVERYWHERE: Final = "*"
 
 
@@ -21,13 +21,13 @@ def search(columns: Sequence[Column], text: str, match: Match, count: int) -> Ro
     """Return the points with the text, or a match of the regular expression, in one of the columns; case is ignored.
 
     Args:
-        columns: where to look.
-        text: what to look for.
-        match: whether it stands for itself or is a regular expression.
-        count: how many points there are.
+        columns: columns to search.
+        text: text to search for.
+        match: whether the text is literal or a regular expression.
+        count: number of points.
 
     Raises:
-        PatternError: it is not a regular expression, or takes too long.
+        PatternError: the regular expression is invalid or takes too long.
     """
     pattern = Pattern(text, literal=match == "text")
     found = np.zeros(count, bool)
@@ -43,7 +43,7 @@ def search(columns: Sequence[Column], text: str, match: Match, count: int) -> Ro
 
 
 def texts_of(column: Column, rows: Rows | np.ndarray[tuple[int], np.dtype[np.intp]]) -> list[str]:
-    """Return what a column says of some points, as text; "" where it says nothing."""
+    """Return the values of a column for some points as text; "" if missing."""
     if column.texts is not None:
         texts = column.texts
         return [texts[row] for row in rows.tolist()]

@@ -1,4 +1,4 @@
-"""Sets of points that a page names by a key: selections, search results, what is isolated."""
+"""Sets of points that a page refers to by key: selections, search results, isolated points."""
 
 import base64
 import binascii
@@ -13,25 +13,25 @@ from numpy.typing import NDArray
 from stepscope.summary.distinct import distinct_values
 
 Rows = NDArray[np.uint32]
-"""Places of points in their dataset, ascending, none twice."""
+"""Indices of points in their dataset, ascending and unique."""
 
 MOST_SETS: Final = 500
 MOST_BYTES: Final = 128 << 20
 
 
 class RowsError(ValueError):
-    """No set of rows; the message is a sentence for a person."""
+    """A set of rows is invalid or unknown; the message is a sentence for the user."""
 
 
 class RowSets:
-    """The sets used last, bounded by number and bytes; safe to use from many threads."""
+    """The most recently used sets, limited in number and bytes; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._sets: OrderedDict[str, Rows] = OrderedDict()
 
     def keep(self, rows: Rows) -> str:
-        """Return the key of a set: equal sets have equal keys."""
+        """Store a set and return its key; equal sets have equal keys."""
         key = key_of_rows(rows)
         with self._lock:
             self._sets[key] = rows
@@ -42,7 +42,7 @@ class RowSets:
         return key
 
     def get(self, key: str) -> Rows:
-        """Return the set of a key. Raises RowsError where it is not kept any more."""
+        """Return the set of a key. Raises RowsError if it is no longer stored."""
         with self._lock:
             if key not in self._sets:
                 raise RowsError("This selection no longer exists. Select the points again.")
@@ -56,7 +56,7 @@ def key_of_rows(rows: Rows) -> str:
 
 
 def checked_rows(rows: NDArray[np.integer], count: int) -> Rows:
-    """Return rows in ascending order, each once. Raises RowsError where one is not of ``count`` points."""
+    """Return rows in ascending order, without duplicates. Raises RowsError if one is not among ``count`` points."""
     if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < count:
         wrong = int(rows.min()) if int(rows.min()) < 0 else int(rows.max())
         raise RowsError(f"There are {count:,} points; there is no number {wrong}.")
@@ -64,7 +64,7 @@ def checked_rows(rows: NDArray[np.integer], count: int) -> Rows:
 
 
 def decoded_rows(text: str, count: int) -> Rows:
-    """Return rows from base64 of uint32 in little endian; raises RowsError where it is none."""
+    """Return rows from base64 of little-endian uint32; raises RowsError if it is invalid."""
     try:
         content = base64.b64decode(text, validate=True)
         numbers = np.frombuffer(content, "<u4")

@@ -1,4 +1,4 @@
-"""What a listing says of an embedding before it is opened, and what the listing remembers."""
+"""Descriptions of embeddings before they are opened, and what the listing remembers."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -13,14 +13,14 @@ from stepscope.summary.proto.projector_pb2 import EmbeddingInfo
 from stepscope.summary.series import Series
 
 EmbeddingKind = Literal["config", "checkpoint", "tensor", "file", "dropped"]
-"""Named by a projector configuration; a matrix of a file of weights in the log directory; a tensor summary; a file that
-the user named; one that was dropped on the page."""
+"""An entry of a projector configuration; a matrix of a weights file in the log directory; a tensor summary; a file that
+the user named; a file dropped on the page."""
 _MOST_LEARNED: Final = 4_096
 
 
 @dataclass(frozen=True)
 class ProjectFile(Companion):
-    """The file that ``stepscope project`` shows, with what else its command line named."""
+    """The file shown by ``stepscope project``, with the other options of the command line."""
 
     about: FileAbout = field(default_factory=FileAbout)
 
@@ -32,12 +32,12 @@ class ConfigOrigin:
     run: ProjectorRun
     entries: tuple[tuple[int | None, EmbeddingInfo], ...]
     place: int = 0
-    """Which one of the entries of the same name it is."""
+    """Index of the entry among those of the same name."""
 
 
 @dataclass(frozen=True)
 class FileOrigin:
-    """A matrix of files that the log directory lists, or that the user gave."""
+    """A matrix in files of the log directory or from the user."""
 
     files: tuple[tuple[int | None, Companion], ...]
     tensor: str
@@ -52,31 +52,31 @@ class EmbeddingSource:
     """One embedding of a snapshot, not yet opened."""
 
     id: str
-    """``<run>|config|<tensor name>``, ``<run>|tensor|<tag>``, ``<run>|file|<relative path>|<tensor name>``, in whose
-    path "*" stands for the step, or ``|dropped|<name>``."""
+    """``<run>|config|<tensor name>``, ``<run>|tensor|<tag>``, ``<run>|file|<relative path>|<tensor name>``, with "*" in
+    place of the step in the path, or ``|dropped|<name>``."""
     run: str
     label: str
     kind: EmbeddingKind
     steps: tuple[int, ...]
-    """In order; () where it has none."""
+    """In ascending order; () if it has none."""
     shape: tuple[int, int] | None
-    """Of the last step, as far as it is known without reading all of it."""
+    """Shape at the last step, as far as it is known without reading everything."""
     version: Hashable
-    """Equal for equal content: a cached embedding of another version is read again."""
+    """Equal for the same content: a cached embedding of another version is read again."""
     origin: Origin = field(repr=False, compare=False)
     problem: str = ""
-    """Why it cannot be shown, where that is known already."""
+    """Why the embedding cannot be shown, if already known."""
 
 
 class Learned:
-    """What the listing found out about files and tensors by reading them, by their version; bounded, thread-safe."""
+    """What the listing has learned by reading files and tensors, by their version; bounded and thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._known: OrderedDict[Hashable, Any] = OrderedDict()
 
     def get(self, key: Hashable, read: Callable[[], Any]) -> Any:
-        """Return what is known under the key, which ``read`` finds out if need be."""
+        """Return the value stored under the key, obtained from ``read`` if necessary."""
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)

@@ -1,4 +1,4 @@
-"""One picture that holds a picture of each point."""
+"""One image that contains the picture of each point."""
 
 import io
 import math
@@ -13,18 +13,18 @@ from stepscope.dashboard.server.pictures import sniff
 from stepscope.summary.kinds.base import PayloadError
 
 LARGEST_SIDE: Final = 8192
-"""Pixels; larger pictures are no textures everywhere."""
+"""Pixels; larger images do not work as textures everywhere."""
 _MOST_PIXELS: Final = 16_384 * 16_384
 
 
 def read_sprite(content: bytes, sizes: Sequence[int], row_count: int) -> tuple[Sprite | None, list[Problem]]:
-    """Return the sprite of an embedding, with what is wrong with it.
+    """Return the sprite of an embedding, and the problems with it.
 
     Args:
-        content: a PNG, JPEG or the like; the picture of row ``i`` of the file is the ``i``-th from the left and top.
-        sizes: width and height of the picture of one point, as the configuration says; a single number is both; none
-            means that they are told by how many there must be.
-        row_count: rows of the file with the points.
+        content: a PNG, JPEG or similar; the picture of row ``i`` of the file is the ``i``-th from the left and top.
+        sizes: width and height of one point's picture, as in the configuration; a single number is both; if empty, they
+            are derived from the number of pictures.
+        row_count: number of rows in the file with the points.
     """
     try:
         media_type = sniff(content)

@@ -1,4 +1,4 @@
-"""The table of points: rows in an order, a page at a time, and the whole of it as a file."""
+"""The table of points: sorted rows, a page at a time, and the whole table as a file."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -14,21 +14,21 @@ from stepscope.dashboard.embeddings.selections import Rows
 from stepscope.dashboard.export.tables import csv_pieces
 
 ROW: Final = "#"
-"""The column of the points' places."""
+"""The column with the indices of the points."""
 AXES: Final = ("x", "y", "z")
 MOST_ORDERS: Final = 16
 Format = Literal["csv", "tsv", "parquet"]
 
 
 class Orders:
-    """The orders that tables were sorted into last; safe to use from many threads."""
+    """The most recently used sort orders of tables; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._orders: OrderedDict[tuple[str, str, bool], tuple[Column, Rows]] = OrderedDict()
 
     def of(self, digest: str, column: Column, *, descending: bool) -> Rows:
-        """Return all points in the order of a column of a dataset with this digest; see `order_of`."""
+        """Return all points of the dataset with this digest, sorted by a column; see `order_of`."""
         key = (digest, column.name, descending)
         with self._lock:
             found = self._orders.get(key)
@@ -44,11 +44,11 @@ class Orders:
 
 
 def order_of(column: Column, *, descending: bool) -> Rows:
-    """Return places of points by what the column says of them, equal ones by place.
+    """Return indices of points sorted by their values in a column, equal values by index.
 
-    Those of which it says nothing are last.
+    Points without a value come last.
 
-    Texts are ordered without regard to case.
+    Texts are sorted case-insensitively.
     """
     # No page needs it before somebody sorts a table.
     import polars as pl
@@ -64,7 +64,7 @@ def order_of(column: Column, *, descending: bool) -> Rows:
 
 
 def table_rows(columns: Sequence[Column], rows: Rows) -> list[dict[str, Any]]:
-    """Return points as rows for a page: `ROW`, and what each column says of them; None where it says nothing."""
+    """Return points as rows for a page: `ROW` and the value of each column; None if missing."""
     found: list[dict[str, Any]] = [{} for _ in range(len(rows))]
     for column in columns:
         for row, value in zip(found, _values(column, rows), strict=True):
@@ -82,7 +82,7 @@ def _values(column: Column, rows: Rows) -> list[Any]:
 
 
 def text_values(columns: Sequence[Column], row: int) -> dict[str, str]:
-    """Return what every column says of one point, as text."""
+    """Return the values of all columns for one point, as text."""
     return {column.name: texts_of(column, np.array([row]))[0] for column in columns}
 
 
@@ -93,14 +93,14 @@ def export_table(
     coordinates: NDArray[np.float32] | None,
     format: Format,
 ) -> bytes:
-    """Return a file of points: "row" (the number in the embedding's file), the coordinates, and the columns.
+    """Return a file of points: "row" (the row in the embedding's file), the coordinates, and the columns.
 
     Args:
-        columns: those of the dataset.
-        file_rows: of every point of the dataset.
-        rows: the points to write, as places in the dataset.
-        coordinates: theirs, float32 [points, k]: x, y and z for up to three, x1, x2... for more; None for none.
-        format: of the file.
+        columns: columns of the dataset.
+        file_rows: file row of every point of the dataset.
+        rows: indices of the points to write.
+        coordinates: float32 [points, k]: x, y and z for up to three, x1, x2... for more; None for none.
+        format: format of the file.
     """
     import polars as pl
 

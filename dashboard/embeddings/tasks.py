@@ -1,4 +1,4 @@
-"""What a worker process does: projections slice by slice, how good they are, and clusters."""
+"""The tasks of a worker process: projections in slices of time, their quality, and clusters."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -15,25 +15,25 @@ from stepscope.dashboard.projections.base import Progress, Run
 from stepscope.dashboard.projections.repulsion import EXACT_POINTS
 
 SLICE_SECONDS: Final = 0.12
-"""Between two looks at what the server says, and between two pictures."""
+"""Seconds between checks for messages from the server, and between pictures."""
 LARGEST_STATE: Final = 32 << 20
-"""Bytes; of a larger state only what cannot be worked out again is kept."""
+"""Bytes; from a larger state, only what cannot be recomputed is stored."""
 _WARMED: Final = 1_100
-"""Points, enough for approximate neighbors."""
+"""Number of points for warming up, enough for approximate neighbors."""
 
 
 def run(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
-    """Do one task and tell "done" with its result; raises what goes wrong."""
+    """Do one task and send "done" with its result; errors are raised."""
     _TASKS[message["do"]](channel, message, arrays)
 
 
 def project(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
-    """Make the pictures one after the other, each from the one before.
+    """Make the pictures one after the other, each starting from the previous one.
 
-    ``message`` has "method", "settings", "pictures" (index and file of points of each, in the order in which
-    they are worked out) and "at", how many of them are done. ``arrays`` has the row numbers of each ("rows.<index>"),
-    their labels ("labels.<index>") where they supervise, the last picture ("fixed") where some are done, and a state
-    to go on from ("state.<name>").
+    ``message`` has "method", "settings", "pictures" (index and file of points of each, in the order of computation) and
+    "at", the number of finished pictures. ``arrays`` has the row numbers of each ("rows.<index>"), their labels
+    ("labels.<index>") for supervision, the last picture ("fixed") if some are done, and a state to resume from
+    ("state.<name>").
     """
     wanted = message["pictures"]
     begin_at = message["at"]
@@ -65,7 +65,7 @@ def project(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
 
 
 def placed(coordinates: NDArray[np.float32], rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return the places of the ``wanted`` rows in a picture of ``rows``; those that it does not have get its middle."""
+    """Return the positions of the ``wanted`` rows in a picture of ``rows``; missing rows are placed at its center."""
     found = np.empty((len(wanted), coordinates.shape[1]), np.float32)
     found[:] = coordinates.mean(axis=0) if len(coordinates) else 0
     _, ours, theirs = np.intersect1d(rows, wanted, assume_unique=True, return_indices=True)
@@ -121,7 +121,7 @@ def _state_of(run: Run) -> Arrays:
 
 
 def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
-    """Judge how well a picture ("coordinates") keeps the neighbors of the points, with "labels" where they are
+    """Measure how well a picture ("coordinates") preserves the neighbors of the points, with "labels" if they are
     known.
     """
     from stepscope.dashboard.projections.quality import quality
@@ -146,7 +146,7 @@ def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
 
 
 def cluster(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
-    """Find which cluster each point belongs to, of a file of points or of a picture ("coordinates")."""
+    """Find the cluster of each point, in a file of points or in a picture ("coordinates")."""
     from stepscope.dashboard.projections.clusters import hdbscan, kmeans
 
     points = arrays["coordinates"] if "coordinates" in arrays else mapped(message["points"])
@@ -159,12 +159,12 @@ def cluster(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
 
 
 def warm_tsne() -> None:
-    """Load what t-SNE needs, its compiled loops above all."""
+    """Load the dependencies of t-SNE, in particular its compiled loops."""
     _warm("tsne", {"iterations": 2, "exaggeration_iterations": 1, "approximate": True})
 
 
 def warm_every_method() -> None:
-    """Run every way of projecting and of judging a picture once, so that all their loops are compiled."""
+    """Run every projection and quality measure once, so that all their loops are compiled."""
     short = {"iterations": 2, "exaggeration_iterations": 1}
     for dimensions in (2, 3):
         for size in (_WARMED, EXACT_POINTS + 1):
@@ -185,4 +185,4 @@ _TASKS: Final[dict[str, Callable[[Channel, dict[str, Any], Arrays], None]]] = {
     "clusters": cluster,
 }
 WARMERS: Final[tuple[Callable[[], None], ...]] = (warm_tsne,)
-"""Done while there is nothing else to do."""
+"""Run while there is nothing else to do."""

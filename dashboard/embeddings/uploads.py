@@ -1,4 +1,4 @@
-"""Files with points that were dropped on the page, and what belongs to them."""
+"""Files with points dropped on the page, and their metadata and sprites."""
 
 import os
 from collections.abc import Set
@@ -26,16 +26,16 @@ class _Dropped:
 
     @property
     def paths(self) -> Set[str]:
-        """All of its files."""
+        """Paths of all its files."""
         return {path for path in (self.companion.path, self.about.metadata, self.about.sprite) if path}
 
 
 class Uploads(DroppedFiles[_Dropped]):
-    """The dropped files with points; safe to use from many threads.
+    """The dropped files with points; thread-safe.
 
     Args:
-        budget: of the memory that looking at them takes.
-        limits: as those of `DroppedFiles`.
+        budget: budget for the memory used while opening them.
+        limits: same as those of `DroppedFiles`.
     """
 
     def __init__(self, *, budget: MemoryBudget | None = None, **limits: int) -> None:
@@ -43,39 +43,39 @@ class Uploads(DroppedFiles[_Dropped]):
         self._budget: Final = budget or MemoryBudget()
 
     def begin(self, name: str) -> Upload[Sources]:
-        """Begin to take a file with points.
+        """Begin the upload of a file with points.
 
         Args:
-            name: what the user calls it; only its last part is used, and never as a path.
+            name: the user's name for it; only its last part is used, and never as a path.
 
         Raises:
-            NoRoomError: too many are on their way.
-            UploadError: there is no place for files.
+            NoRoomError: too many uploads are in progress.
+            UploadError: there is no room for files.
         """
         return self._upload(name, self._add)
 
     def begin_metadata(self, embedding_id: str, name: str) -> Upload[Sources]:
-        """Begin to take the metadata of a dropped file.
+        """Begin the upload of metadata for a dropped file.
 
         Raises:
-            NoRoomError: too many are on their way.
-            UploadError: no such file was dropped, or there is no place for files.
+            NoRoomError: too many uploads are in progress.
+            UploadError: no such file was dropped, or there is no room for files.
         """
         dropped = self._of(embedding_id)
         return self._upload(name, lambda upload, shown: self._add_metadata(dropped, upload, shown))
 
     def begin_sprite(self, embedding_id: str, name: str, sizes: tuple[int, ...] = ()) -> Upload[Sources]:
-        """Begin to take the sprite of a dropped file; raises as `begin_metadata` does."""
+        """Begin the upload of a sprite for a dropped file; raises as `begin_metadata` does."""
         dropped = self._of(embedding_id)
         return self._upload(name, lambda upload, _shown: self._add_sprite(dropped, upload, sizes))
 
     def sources(self) -> Sources:
-        """Return the embeddings of all dropped files, the last dropped first."""
+        """Return the embeddings of all dropped files, the most recent first."""
         with self._lock:
             return tuple(source for dropped in reversed(self._dropped.values()) for source in dropped.sources)
 
     def remove(self, embedding_id: str) -> None:
-        """Forget a dropped file; raises UploadError where there is none."""
+        """Remove a dropped file; raises UploadError if there is none."""
         key = self._of(embedding_id)
         with self._lock:
             self._forget(key)
@@ -111,7 +111,7 @@ class Uploads(DroppedFiles[_Dropped]):
         )
 
     def _listed(self, upload: Upload[Sources], path: Path, key: str, old: _Dropped | None, new: _Dropped) -> Sources:
-        """List a file, or in the place of ``old`` what it is with the uploaded one; raises UploadError."""
+        """List a file, replacing ``old`` if it is given, together with the uploaded one; raises UploadError."""
         try:
             with self._budget.reading():
                 sources = tuple(sources_of_file(new.companion, "dropped", new.about, Learned()))

@@ -1,6 +1,6 @@
-"""A process that works out projections for the server: one task at a time, told what to do over its standard input.
+"""A process that computes projections for the server: one task at a time, received over its standard input.
 
-It ends when its input does, which is when the server is gone, however that came.
+It ends when its input is closed, that is, when the server is gone for whatever reason.
 """
 
 import ctypes
@@ -15,11 +15,11 @@ from typing import Final
 from stepscope.dashboard.embeddings.channel import Channel, StoppedError
 
 NICENESS: Final = 10
-"""On top of that of the program that starts the worker."""
+"""Added to the niceness of the program that starts the worker."""
 
 
 def serve(channel: Channel) -> None:
-    """Do task after task; returns never but by an error of the pipe."""
+    """Do tasks one after the other; returns only through an error of the pipe."""
     from stepscope.dashboard.embeddings import tasks
 
     channel.tell("ready")
@@ -47,7 +47,7 @@ def serve(channel: Channel) -> None:
 
 
 def _give_memory_back() -> None:
-    """Nothing of a task is held while the worker waits for the next one."""
+    """Release all memory of a task before the worker waits for the next one."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
@@ -63,7 +63,7 @@ def _warm(warmer: Callable[[], None]) -> None:
 
 
 def lower_priority() -> None:
-    """Let the server and everything else on this machine go first."""
+    """Lower the priority below the server and everything else on this machine."""
     import psutil
 
     try:
@@ -77,7 +77,7 @@ def lower_priority() -> None:
 
 
 def main() -> None:
-    """Run a worker for its whole life."""
+    """Run a worker until it ends."""
     # What a library prints must not get between the messages: it goes where errors go.
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -1,7 +1,7 @@
-"""Where jobs are done: worker processes, the queue before them, and what they say.
+"""Execution of jobs: worker processes, the queue in front of them, and their messages.
 
-At most `MOST_RUNNING` run at once; the others wait in the order in which they came. A worker that has nothing to do is
-kept for a while, as starting one takes a second or two.
+At most `MOST_RUNNING` jobs run at once; the others wait in order of arrival. An idle worker is kept for a while, as
+starting one takes a second or two.
 """
 
 import asyncio
@@ -24,29 +24,29 @@ MOST_RUNNING: Final = 2
 MOST_PREPARING: Final = 2
 MOST_FINISHED: Final = 500
 MOST_BYTES: Final = 512 << 20
-"""Of finished jobs in memory."""
+"""Maximum bytes of finished jobs in memory."""
 _log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds after which something is done about what nobody needs."""
+    """Timeouts, in seconds, for jobs and workers that are not needed."""
 
     unwatched: float = 120.0
-    """A job that nobody asked for is paused."""
+    """After this, a job that is not requested is paused."""
     parked: float = 30.0
-    """A paused job gives its worker back."""
+    """After this, a paused job releases its worker."""
     idle: float = 300.0
-    """A worker without work ends."""
+    """After this, an idle worker ends."""
     cancelled: float = 0.5
-    """A worker that goes on with a cancelled job is killed."""
+    """After this, a worker that continues a cancelled job is killed."""
     look: float = 0.5
-    """Between two looks at all this."""
+    """Time between checks of the other timeouts."""
 
 
 @dataclass
 class _Worker:
-    """A worker and what it is at."""
+    """A worker and its job."""
 
     worker: WorkerProcess
     job: Job | None = None
@@ -54,15 +54,15 @@ class _Worker:
 
 
 class WorkerPool:
-    """Does jobs and says how far they are; `stepscope.dashboard.embeddings.job_queue.Jobs` is what others ask.
+    """Runs jobs and reports their progress; other code uses `stepscope.dashboard.embeddings.job_queue.Jobs`.
 
-    All that is done to a job is done under one lock.
+    All changes to a job are made while holding one lock.
 
     Args:
-        files: where results are kept.
-        points: where workers get points from.
-        is_over: whether the dashboard has ended, upon which everything is.
-        timeouts: how long what nobody needs is kept.
+        files: storage for results.
+        points: source of points for workers.
+        is_over: returns whether the dashboard has ended; all jobs then end as well.
+        timeouts: how long unneeded jobs and workers are kept.
     """
 
     def __init__(
@@ -88,18 +88,18 @@ class WorkerPool:
         self._closed = False
 
     def warm(self) -> None:
-        """See to it that a worker is there when it is needed."""
+        """Start a worker if there is none, so that one is ready when needed."""
         with self._lock:
             if not self._workers and not self._closed and not self._is_over():
                 self._start_worker()
 
     def workers(self) -> list[int]:
-        """Process ids of all workers."""
+        """Return the process ids of all workers."""
         with self._lock:
             return [entry.worker.pid for entry in self._workers.values()]
 
     def close(self) -> None:
-        """End all workers and wakes whoever waits."""
+        """End all workers and wake all waiting callers."""
         with self._lock:
             self._closed = True
             workers = list(self._workers)
@@ -117,7 +117,7 @@ class WorkerPool:
     # Beginning, under the lock.
 
     def _prepare(self, job: Job) -> None:
-        """Has a thread make the job ready, after which it waits for a worker."""
+        """Prepare the job in a thread; it then waits for a worker."""
         self._look_after()
         job.turn += 1
         threading.Thread(target=self._prepare_now, args=(job, job.turn), name="projector", daemon=True).start()
@@ -174,7 +174,7 @@ class WorkerPool:
         return sum(entry.job is not None and entry.job.state != "paused" for entry in self._workers.values())
 
     def _schedule(self) -> None:
-        """Give waiting jobs to workers, as far as there may be more of them at work."""
+        """Assign waiting jobs to workers, up to the maximum that may run."""
         while self._queue and self._running() < MOST_RUNNING and not self._closed:
             entry = next((entry for entry in self._workers.values() if entry.job is None), None)
             if entry is None and len(self._workers) > MOST_RUNNING:
@@ -231,7 +231,7 @@ class WorkerPool:
                     loop.call_soon_threadsafe(event.set)
 
     def _forget(self) -> None:
-        """Drop the finished jobs that were asked for longest ago, as far as there are too many."""
+        """Drop the finished jobs that were requested longest ago, if there are too many."""
         loose = [job for job in self._jobs.values() if job.worker is None and job.state not in ("queued", "running")]
         held, count = sum(job.bytes for job in loose), len(loose)
         for job in loose[:-1]:
@@ -317,7 +317,7 @@ class WorkerPool:
         self._wake(job.key)
 
     def _done(self, job: Job, message: dict[str, Any], arrays: Arrays) -> Job | None:
-        """Take the result of a job; gives it back if it is to be kept."""
+        """Store the result of a job; return the job if it is to be kept."""
         finish = job.plan.finish if job.plan is not None else None
         answer: dict[str, Any] = {k: v for k, v in message.items() if k not in ("say", "task")}
         try:

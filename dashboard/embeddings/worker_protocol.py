@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 Arrays = dict[str, NDArray[Any]]
 
 KINDS: Final = frozenset("fiubU")
-"""Of dtypes that are sent: real and whole numbers, truth values, and texts."""
+"""Kinds of dtypes that can be sent: real numbers, integers, booleans, and texts."""
 _OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 def send(stream: BinaryIO, message: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a message: uint32 length of the JSON in little endian, the JSON, then the bytes of each array.
+    """Write a message: little-endian uint32 length of the JSON, the JSON, then the bytes of each array.
 
     Raises:
         ValueError: an array holds objects.
@@ -37,10 +37,10 @@ def send(stream: BinaryIO, message: Mapping[str, Any], arrays: Mapping[str, NDAr
 
 
 def receive(stream: BinaryIO) -> tuple[dict[str, Any], Arrays] | None:
-    """Return the next message; None where the other end closed the pipe or is gone.
+    """Return the next message; None if the other end closed the pipe or is gone.
 
     Args:
-        stream: one whose ``read`` gives as many bytes as asked for, up to the end.
+        stream: stream whose ``read`` returns the requested number of bytes, unless it ends first.
     """
     prefix = stream.read(4)
     if len(prefix) < 4:

@@ -1,1 +1,1 @@
-"""Data and media of a log directory as files."""
+"""Export of data and media from a log directory to files."""

@@ -1,4 +1,4 @@
-"""What of a log directory is exported."""
+"""The choice of what to export from a log directory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is exported; expressions are searched for anywhere in names, ignoring case."""
+    """What to export; expressions match anywhere in names, ignoring case."""
 
     kind: str = "scalars"
-    """Of `tables`, or of `kinds_with_files`."""
+    """A kind from `tables` or `kinds_with_files`."""
     run: str | None = None
     tag: str | None = None
     pivot: bool = False
-    """Scalars with one row per run and step, and a column per tag."""
+    """Whether scalars have one row per run and step, and one column per tag."""
     last: int | None = None
-    """Of images, histograms and the like only so many points of each series, from its end."""
+    """For images, histograms and similar data: maximum number of points per series, counted from its end."""
     max_bytes: int = LARGEST_FRAME
-    """Of them, in a table."""
+    """Maximum size of such data in a table."""
 
     def table(self, snapshot: Snapshot) -> "pl.DataFrame":
-        """Return it as a table.
+        """Return the chosen data as a table.
 
         Raises:
-            ValueError: there is no such run or tag, or an expression is none.
+            ValueError: there is no such run or tag, or an expression is invalid.
         """
         return tables()[self.kind](snapshot, self)
 
     def series(self, snapshot: Snapshot) -> list[Series]:
-        """Return what becomes files; errors as in `table`."""
+        """Return the series to write as files; raises the errors of `table`."""
         return selected_series(snapshot, {self.kind}, self.run, self.tag)
 
 
@@ -53,7 +53,7 @@ def _payloads(kind: str) -> "Callable[[Snapshot, Choice], pl.DataFrame]":
 
 @cache
 def tables() -> "Mapping[str, Callable[[Snapshot, Choice], pl.DataFrame]]":
-    """Return what makes each table, by what ``--kind`` calls it."""
+    """Return the function that makes each table, by its ``--kind`` name."""
     return MappingProxyType(
         {
             "scalars": lambda snapshot, choice: snapshot.scalars(choice.run, choice.tag, pivot=choice.pivot),
@@ -71,5 +71,5 @@ def tables() -> "Mapping[str, Callable[[Snapshot, Choice], pl.DataFrame]]":
 
 @cache
 def kinds_with_files() -> Sequence[str]:
-    """Return the kinds of which each value is made of files."""
+    """Return the kinds whose values are written as files."""
     return [name for name, kind in all_kinds().items() if kind.files is not None]

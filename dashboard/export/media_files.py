@@ -1,4 +1,4 @@
-"""Images and audio of a log directory as files: what ``stepscope export`` writes into a folder, and ZIP streams."""
+"""Images and audio of a log directory as files, for the folders that ``stepscope export`` writes and ZIP streams."""
 
 import io
 import re
@@ -18,18 +18,18 @@ from stepscope.summary.snapshot import Snapshot
 
 _LONGEST_NAME: Final = 100
 _FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*%]|^\.+$|[. ]$')
-"""What some file system or shell does not take, or takes for something else; and "%", which stands for them."""
+"""What some file system or shell rejects or interprets, and "%", which escapes it."""
 LARGEST_ZIP: Final = 1_000_000_000
-"""Bytes of files that one ZIP stream holds unless told otherwise."""
+"""Default limit of the bytes of files in one ZIP stream."""
 LEFT_OUT: Final = "left_out.txt"
-"""The file of a ZIP stream that says what is not in it, and why."""
+"""The file in a ZIP stream that lists what was left out, and why."""
 
 
 @dataclass(frozen=True)
 class MediaFile:
-    """One picture or clip, and where it belongs: ``RUN/TAG/STEP.png``, relative to the folder.
+    """One image or clip, and its path relative to the folder: ``RUN/TAG/STEP.png``.
 
-    A run is as many folders as its name has parts, a tag is one, so that no two series share a folder.
+    A run takes as many folders as its name has parts, and a tag takes one, so that no two series share a folder.
     """
 
     path: PurePosixPath
@@ -37,20 +37,20 @@ class MediaFile:
 
 
 class Wanted(NamedTuple):
-    """One sample of one point; ``step`` is the step that the point is known by, so that no other is taken for it."""
+    """One sample of one point; ``step`` identifies the point, so that no other is mistaken for it."""
 
     run: str
     tag: str
     point: int
-    """Its place in the series."""
+    """Position of the point in the series."""
     step: int
     sample: int
 
 
 def media_files(chosen: Sequence[Series], unreadable: list[str], *, last: int | None = None) -> Iterator[MediaFile]:
-    """Yield every picture or clip of some series, read one at a time; of the ``last`` points only, if given.
+    """Yield every image or clip of some series, read one at a time; only from the ``last`` points, if given.
 
-    Why one cannot be read is added to ``unreadable``.
+    If one cannot be read, the reason is added to ``unreadable``.
     """
     for series in chosen:
         folder = _folder(series.run, series.tag)
@@ -71,7 +71,7 @@ def media_files(chosen: Sequence[Series], unreadable: list[str], *, last: int | 
 
 
 def chosen_files(snapshot: Snapshot, chosen: Sequence[Wanted], kind: str) -> Iterator[MediaFile]:
-    """Yield the samples asked for, read one at a time, and last, where some cannot be read, `LEFT_OUT`."""
+    """Yield the requested samples, read one at a time, and finally `LEFT_OUT` if some cannot be read."""
     left_out: list[str] = []
     for wanted in chosen:
         series = snapshot.series(wanted.run, wanted.tag)
@@ -94,10 +94,10 @@ def chosen_files(snapshot: Snapshot, chosen: Sequence[Wanted], kind: str) -> Ite
 
 
 def zip_stream(files: Iterator[MediaFile], most_bytes: int = LARGEST_ZIP) -> Iterator[bytes]:
-    """Yield a ZIP file, piece by piece: one file is in memory at a time.
+    """Yield a ZIP file piece by piece, with one file in memory at a time.
 
-    Pictures and clips are compressed already, so they are stored. A path that comes again gets a number. What is beyond
-    ``most_bytes`` is left out, and `LEFT_OUT` names it.
+    Images and clips are stored, as they are already compressed. A repeated path gets a number. Files beyond
+    ``most_bytes`` are left out and listed in `LEFT_OUT`.
     """
     out = _Pieces()
     left_out: list[bytes] = []
@@ -124,7 +124,7 @@ def zip_stream(files: Iterator[MediaFile], most_bytes: int = LARGEST_ZIP) -> Ite
 
 
 class _Pieces(io.RawIOBase):
-    """A file to be written that is handed on piece by piece."""
+    """A file for writing whose content is passed on piece by piece."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -153,9 +153,9 @@ def _folder(run: str, tag: str) -> PurePosixPath:
 
 
 def safe_name(name: str) -> str:
-    """Return a name as a file name that every system takes.
+    """Return a name as a file name that is valid on every system.
 
-    What may not be in one is percent-encoded, as in addresses. A name that is too long is cut, and a checksum tells it
+    Invalid characters are percent-encoded, as in URLs. A name that is too long is cut, and a checksum distinguishes it
     from others that begin alike.
     """
     encoded = _FORBIDDEN.sub(lambda match: quote(match[0], safe="").replace(".", "%2E"), name) or "%"

@@ -1,4 +1,4 @@
-"""An export by an engine: workers read some runs each and write a part of the table, or their files, into a folder."""
+"""Export by an engine: each worker reads some runs and writes a part of the table, or their files, into a folder."""
 
 import io
 from collections.abc import Generator, Iterable, Sequence
@@ -19,18 +19,18 @@ from stepscope.summary.storage import folder_at
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written so far."""
+    """The result of an export so far."""
 
     written: int
-    """Rows of the table, or files of pictures or sound."""
+    """Number of table rows, or of image or audio files, written."""
     left_out: LeftOut
     unreadable: tuple[str, ...] = ()
-    """Why points could not become files."""
+    """Reasons why points could not be written as files."""
     refused: str = ""
-    """Why a part cannot be written."""
+    """The reason why a part cannot be written."""
 
     def plus(self, other: "Exported") -> "Exported":
-        """Return both together."""
+        """Return the sum of both results."""
         return Exported(
             self.written + other.written,
             self.left_out.plus(other.left_out),
@@ -59,19 +59,19 @@ def export_parts(
     *,
     keep_superseded: bool,
 ) -> Generator[Exported, None, None]:
-    """Export runs in parts, in the order of their names; yield what was written so far, at first nothing.
+    """Export runs in parts, ordered by name; yield the result so far, initially an empty one.
 
     Args:
         logdirs: see `stepscope.summary.log_parts.from_anywhere`.
-        choice: what is exported; its tables have rows of single runs.
-        table_format: of ``part-NUMBER.FORMAT``; None for a folder of files.
-        folder: a path or an address where all workers write.
-        engine: runs the parts.
-        progress: is told how far it is, in event files and their bytes.
-        keep_superseded: with points that a restart overwrote.
+        choice: what to export; each row of its tables must belong to a single run.
+        table_format: format of ``part-NUMBER.FORMAT``; None for a folder of files.
+        folder: a path or an address that all workers can write to.
+        engine: the engine that runs the parts.
+        progress: updated with the progress, in event files and their bytes.
+        keep_superseded: whether to include points that a restart overwrote.
 
     Raises:
-        UserError: the engine cannot be used, or an expression of the choice is none.
+        UserError: the engine cannot be used, or an expression of the choice is invalid.
     """
     # An expression that is none is told before anything is read.
     _ = choice.series(EMPTY_SNAPSHOT) if table_format is None else choice.table(EMPTY_SNAPSHOT)
@@ -99,10 +99,10 @@ def _of_runs(files: Iterable[FoundFile], expression: str | None) -> list[FoundFi
 
 
 def _export_part(work: _Work) -> Exported:
-    """Read a part in a worker and write what is exported of it.
+    """Read a part in a worker and write the chosen data from it.
 
     Raises:
-        ValueError: its table is larger than allowed; that of fewer runs may not be.
+        ValueError: the table is larger than allowed; one of fewer runs may not be.
     """
     snapshot = work.logs.logdir(keep_superseded=work.keep_superseded).update()
     folder = folder_at(work.folder)

@@ -1,4 +1,4 @@
-"""Tables as text and files: what ``stepscope export`` writes."""
+"""Tables as text and files, as written by ``stepscope export``."""
 
 import base64
 import csv
@@ -19,14 +19,13 @@ TableFormat: TypeAlias = Literal["csv", "json", "parquet"]
 
 _ROWS_AT_A_TIME: Final = 1 << 16
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""What texts begin with that spreadsheets take for formulas and run."""
+"""Prefixes of texts that spreadsheets run as formulas."""
 
 
 def csv_cell(value: Any) -> Any:
-    """Return a value for a file that a spreadsheet may open: a text that it would run as a formula gets a quote before
-    it.
+    """Return a value for a file that a spreadsheet may open: a text that would run as a formula is prefixed by a quote.
 
-    Numbers stay what they are, also those that are texts, such as "-1.5". Texts come from whoever wrote the logs
+    Numbers stay as they are, including those in texts, such as "-1.5". Texts come from whoever wrote the logs
     (https://owasp.org/www-community/attacks/CSV_Injection).
     """
     if not isinstance(value, str) or not value.startswith(_FORMULA):
@@ -39,7 +38,7 @@ def csv_cell(value: Any) -> Any:
 
 
 def csv_lines(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
-    """CSV with CRLF line ends, a few thousand rows at a time; texts as `csv_cell` gives them."""
+    """Yield CSV with CRLF line ends, a few thousand rows at a time; texts are escaped by `csv_cell`."""
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow(map(csv_cell, header))
@@ -53,12 +52,12 @@ def csv_lines(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[
 
 
 def csv_pieces(frame: "pl.DataFrame", *, separator: str = ",", exact: bool = False) -> Iterator[bytes]:
-    """Yield a table as CSV: floats also NaN, inf and -inf, null as nothing, lists as JSON, bytes as base64.
+    """Yield a table as CSV: floats may be NaN, inf and -inf, null is empty, lists are JSON, and bytes are base64.
 
     Args:
         frame: the table.
-        separator: what is between the cells.
-        exact: leave texts and names as they are, for programs, rather than as `csv_cell` gives them.
+        separator: the separator between cells.
+        exact: whether to leave texts and names unchanged, for programs, instead of escaping them by `csv_cell`.
     """
     import polars as pl
 
@@ -78,10 +77,10 @@ def csv_pieces(frame: "pl.DataFrame", *, separator: str = ",", exact: bool = Fal
 
 
 def json_pieces(frame: "pl.DataFrame") -> Iterator[bytes]:
-    """Yield a table as a JSON array of objects, one a line.
+    """Yield a table as a JSON array of objects, one per line.
 
-    NaN and the infinities, which JSON has no numbers for, are the strings "NaN", "Infinity" and "-Infinity", as in
-    TensorBoard's JSON; bytes are base64, null is null.
+    NaN and the infinities, which JSON cannot represent as numbers, are the strings "NaN", "Infinity" and "-Infinity",
+    as in TensorBoard's JSON; bytes are base64, null is null.
     """
     yield b"["
     for begin in range(0, len(frame), _ROWS_AT_A_TIME):
@@ -92,7 +91,7 @@ def json_pieces(frame: "pl.DataFrame") -> Iterator[bytes]:
 
 
 def write_table(frame: "pl.DataFrame", table_format: TableFormat, stream: BinaryIO) -> None:
-    """Write a table in one of the formats, exactly, for programs; raises OSError."""
+    """Write a table in one of the formats, without escaping, for programs; raises OSError."""
     if table_format == "parquet":
         frame.write_parquet(stream)
         return
@@ -108,7 +107,7 @@ def _cell(value: Any) -> str | None:
 
 
 def _is_plain(frame: "pl.DataFrame") -> bool:
-    """Return whether Polars writes these rows as they are meant here."""
+    """Return whether Polars writes these rows in the format required here."""
     import polars as pl
 
     return all(

@@ -1,1 +1,1 @@
-"""Structure of model graphs: what the Graph panel shows, without Dash."""
+"""The structure of model graphs, as shown in the Graph panel; independent of Dash."""

@@ -1,4 +1,4 @@
-"""Attributes of nodes as short texts; large ones are only measured until somebody asks for them whole."""
+"""Attributes of nodes as short texts; large ones are only measured until requested in full."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from stepscope.summary.proto.graph_pb2 import AttrValue
 from stepscope.summary.proto.tensor_pb2 import TensorProto
 
 LARGE: Final = 1_024
-"""Bytes beyond which an attribute is not decoded with the others; TensorBoard's ``limit_attr_size``."""
+"""Bytes above which an attribute is not decoded with the others; TensorBoard's ``limit_attr_size``."""
 LONGEST_TEXT: Final = 200
-"""Characters of a short text."""
+"""Maximum characters of a short text."""
 LARGEST_WHOLE: Final = 1 << 20
-"""Characters of a whole attribute."""
+"""Maximum characters of a full attribute."""
 _MOST_ELEMENTS: Final = 10_000
-"""Elements of a tensor that are written out."""
+"""Maximum elements of a tensor to write out."""
 _LIST_FIELDS: Final = ("s", "i", "f", "b", "type", "shape", "tensor", "func")
 
 
@@ -30,13 +30,13 @@ class Attribute:
     """An attribute of a node, as far as it is shown beside others."""
 
     kind: str
-    """What it holds: "int", "float", "bool", "string", "type", "shape", "tensor", "function", "list", ..."""
+    """Type of the value: "int", "float", "bool", "string", "type", "shape", "tensor", "function", "list", ..."""
     text: str
-    """Its value, at most `LONGEST_TEXT` characters."""
+    """The value as text, at most `LONGEST_TEXT` characters."""
     bytes: int
-    """Size as it is stored."""
+    """Stored size in bytes."""
     truncated: bool
-    """Whether the text is not all of it."""
+    """Whether the text is truncated."""
 
 
 _KINDS: Final = {
@@ -54,7 +54,7 @@ _KINDS: Final = {
 
 
 def attribute_of(value: AttrValue) -> Attribute:
-    """Return the attribute in short; one larger than `LARGE` is not decoded."""
+    """Return the attribute as a short text; one larger than `LARGE` is not decoded."""
     field = value.WhichOneof("value")
     if field is None:
         return Attribute("none", "", 0, False)
@@ -75,7 +75,7 @@ def attribute_of(value: AttrValue) -> Attribute:
 
 
 def whole_text(value: AttrValue, limit: int = LARGEST_WHOLE) -> tuple[str, bool]:
-    """Return the attribute written out, and whether it was cut: at ``limit`` characters, or 10,000 elements of a
+    """Return the full text of the attribute, and whether it was cut: at ``limit`` characters, or 10,000 elements of a
     tensor.
     """
     field = value.WhichOneof("value")
@@ -133,7 +133,7 @@ def _in_line(lines: Iterable[str]) -> str:
 
 
 def _string(value: bytes) -> str:
-    """As text, or as a bytes literal where it is none."""
+    """Return the bytes as text, or as a bytes literal if they are not text."""
     try:
         text = value.decode()
     except UnicodeDecodeError:
@@ -153,7 +153,7 @@ def _elements(tensor: TensorProto) -> int:
 
 
 def _tensor_values(tensor: TensorProto, most: int) -> str:
-    """Return the first values of a tensor; it is decoded without a copy where it is stored as bytes."""
+    """Return the first values of a tensor; bytes are decoded without a copy."""
     try:
         if tensor.dtype == types_pb2.DT_STRING:
             return ", ".join(_string(text[:LONGEST_TEXT]) for text in strings(tensor).reshape(-1)[:most].tolist())

@@ -1,4 +1,4 @@
-"""Calls of functions opened: a graph in which each call has a copy of its function's body behind it."""
+"""Expansion of function calls: a graph in which each call is followed by a copy of its function's body."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,16 +13,16 @@ from stepscope.dashboard.graphs.records import FunctionCall, GraphModel, Problem
 from stepscope.summary.proto.graph_pb2 import NodeDef
 
 MOST_NODES: Final = 200_000
-"""Nodes of a graph with its bodies; calls that would lead to more stay closed."""
+"""Maximum nodes of a graph with its bodies; calls that would exceed it stay closed."""
 MOST_DEPTH: Final = 64
-"""Calls within calls; those that lie deeper stay closed."""
+"""Maximum depth of nested calls; deeper calls stay closed."""
 
 _FIRST_ARGUMENT: Final[Mapping[str, int]] = {
     **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall", "TPUPartitionedCall", "XlaLaunch"), 0),
     **dict.fromkeys(("While", "StatelessWhile"), 0),
     **dict.fromkeys(("If", "StatelessIf", "Case", "StatelessCase", "RemoteCall"), 1),
 }
-"""The input of each calling operation that is the function's first argument; others do not hand their inputs on so."""
+"""The input of each calling operation that is the function's first argument; other operations do not pass inputs on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,16 +30,16 @@ class OpenedGraph:
     """A graph with the bodies of its functions."""
 
     model: GraphModel
-    """The graph's own nodes come first, in their order; then the copies, called ``call/node``."""
+    """The graph's own nodes in their order, then the copies, named ``call/node``."""
     own: int
-    """How many nodes are the graph's own."""
+    """Number of the graph's own nodes."""
     opened: frozenset[int]
-    """Nodes that have bodies behind them."""
+    """Nodes whose bodies are included."""
 
 
 @dataclass
 class _Parts:
-    """A graph under construction; ``edges`` is [e, 6]: the columns of a `GraphModel` in its order."""
+    """A graph under construction; ``edges`` is [e, 6]: the columns of a `GraphModel` in order."""
 
     names: list[str]
     ops: list[str]
@@ -56,10 +56,10 @@ class _Parts:
 
 
 def open_calls(model: GraphModel, most_nodes: int = MOST_NODES) -> OpenedGraph:
-    """Copy the bodies of called functions behind their calls, as deep as they go.
+    """Copy the bodies of called functions into the graph, at all depths.
 
-    What a call is given goes to its body's arguments, and what it yields comes from the body's results. Recursion and
-    what would lead to more than ``most_nodes`` nodes is left closed and told in the model's problems.
+    Inputs of a call go to its body's arguments, and its outputs come from the body's results. Recursive calls and calls
+    that would exceed ``most_nodes`` nodes stay closed and are reported in the model's problems.
     """
     if not model.function_calls:
         return OpenedGraph(model, len(model), frozenset())
@@ -91,7 +91,7 @@ def open_calls(model: GraphModel, most_nodes: int = MOST_NODES) -> OpenedGraph:
 
 
 class _Opener:
-    """Opens the calls in graphs; each function's body is opened once and copied from then on."""
+    """Opens the calls in graphs; each function's body is opened once and then copied."""
 
     def __init__(self, functions: Mapping[str, GraphModel], most_nodes: int) -> None:
         self._functions = functions
@@ -101,7 +101,7 @@ class _Opener:
         self.used: Final[set[str]] = set()
 
     def opened(self, model: GraphModel, around: tuple[str, ...]) -> _Parts:
-        """Return the graph with bodies; ``around`` names the functions that are being opened."""
+        """Return the graph with bodies; ``around`` names the functions currently being opened."""
         parts = _parts_of(model)
         arguments: dict[int, list[dict[int, int]]] = {}
         results: dict[int, list[dict[int, int]]] = {}
@@ -159,7 +159,7 @@ def _parts_of(model: GraphModel) -> _Parts:
 
 
 def _append(parts: _Parts, body: _Parts, scope: str) -> int:
-    """Add a copy of the body and return where it begins."""
+    """Append a copy of the body and return its first index."""
     offset = len(parts.names)
     parts.names += [f"{scope}/{name}" for name in body.names]
     parts.ops += body.ops
@@ -190,7 +190,7 @@ def _led_on(
     arguments: Mapping[int, list[dict[int, int]]],
     results: Mapping[int, list[dict[int, int]]],
 ) -> NDArray[np.int64]:
-    """Lead data edges at opened calls to the arguments and from the results of their bodies."""
+    """Redirect data edges at opened calls to the arguments and from the results of their bodies."""
     calls = np.array(sorted(arguments), np.int64)
     touched = np.zeros(len(edges), np.bool_)
     touched[:own] = np.isin(edges[:own, :2], calls).any(axis=1) & (edges[:own, 4] == 0)
@@ -223,7 +223,7 @@ def _unique(names: list[str]) -> list[str]:
 
 
 def _together(problems: list[Problem]) -> tuple[Problem, ...]:
-    """Return one problem of each kind."""
+    """Merge the problems of each kind into one."""
     merged: dict[str, Problem] = {}
     for problem in problems:
         known = merged.get(problem.kind)

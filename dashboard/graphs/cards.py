@@ -1,4 +1,4 @@
-"""What the card of an entry shows: what it is, what goes in and out, and what is inside."""
+"""Content of an entry's card: the entry itself, its inputs and outputs, and what is inside."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -25,17 +25,17 @@ class Link:
     """Path of the node at the other end."""
     op: str
     inside: str
-    """Path of the node at this end: the entry itself, or one inside of it."""
+    """Path of the node at this end: the entry itself, or a node inside it."""
     expand: tuple[str, ...]
-    """The groups around the node, from the outside in."""
+    """The groups around the node, outermost first."""
     slot: int
-    """Number of the output that the edge leaves; -1 of a control edge."""
+    """Index of the output where the edge starts; -1 for a control edge."""
     input: int
-    """Number of the input that it reaches; -1 of a control edge."""
+    """Index of the input where the edge ends; -1 for a control edge."""
     control: bool
     reference: bool
     label: str
-    """Element type and shape; empty of a control edge and where nothing is known."""
+    """Element type and shape; empty for a control edge or if unknown."""
     bytes: int | None
 
 
@@ -67,14 +67,14 @@ class Card:
     kind: Kind
     op: str
     name: str
-    """The node's name in the graph; empty of a group."""
+    """Name of the node in the graph; empty for a group."""
     device: str
     xla: str
     expand: tuple[str, ...]
-    """The groups around it, from the outside in."""
+    """The groups around it, outermost first."""
     structure: int
     alike: int
-    """Entries of the same structure, itself included."""
+    """Number of entries with the same structure, including this one."""
     count: int
     parameters: int
     bytes: int
@@ -82,15 +82,15 @@ class Card:
     aside: bool
     auxiliary: bool
     hosts: tuple[str, ...]
-    """What an auxiliary node is folded into."""
+    """The entries that an auxiliary node is folded into."""
     aux: tuple[str, ...]
-    """What is folded into it or into what is inside of it."""
+    """The auxiliary entries folded into it or into its content."""
     function: str
-    """The first function that it calls; empty if it calls none."""
+    """The first function that it calls; empty if none."""
     functions: tuple[str, ...]
     attributes: dict[str, Attribute]
     outputs_of: tuple[str, ...]
-    """Of a node, element type and shape of each output that the graph tells."""
+    """For a node, element type and shape of each output that the graph describes."""
     inputs: tuple[Link, ...]
     inputs_total: int
     outputs: tuple[Link, ...]
@@ -98,9 +98,9 @@ class Card:
     members: tuple[Member, ...]
     members_total: int
     ops: tuple[OpCount, ...]
-    """How many nodes of each operation are inside of a group, the most frequent first."""
+    """For a group, the number of nodes of each operation inside, the most frequent first."""
     problems: tuple[Problem, ...]
-    """What is wrong with it or inside of it: how often here, with examples from anywhere in the graph."""
+    """Problems with it or its content: their number here, with examples from anywhere in the graph."""
 
 
 def card_of(tree: Tree, entry: int) -> Card:
@@ -149,7 +149,7 @@ def card_of(tree: Tree, entry: int) -> Card:
 
 
 def _edges(tree: Tree, entry: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return edges into and out of an entry: of a node in the order of its inputs and outputs, control edges last."""
+    """Return the edges into and out of an entry, in the order of a node's inputs and outputs, control edges last."""
     model = tree.model
     source, target = tree.leaf_of[model.source], tree.leaf_of[model.target]
     end = int(tree.end[entry])

@@ -1,8 +1,8 @@
-"""The x of nodes and bends of one level: least displacement within each row.
+"""The x coordinates of nodes and bends of one level: least displacement within each row.
 
-In each row the nodes and bends are put as near as their order and the gaps allow to where their neighbors are, which
-is isotonic regression (pool adjacent violators); sweeps over the rows go down and up. Weights are those of Gansner,
-Koutsofios, North, Vo (1993), section 4: what passes over several rows is kept straight first.
+In each row, the nodes and bends are placed as close to their neighbors as their order and the gaps allow, by isotonic
+regression (pool adjacent violators); sweeps over the rows go down and up. The weights are from Gansner, Koutsofios,
+North, Vo (1993), section 4: long edges over several rows are straightened first.
 """
 
 from bisect import bisect_left
@@ -17,11 +17,11 @@ from stepscope.dashboard.graphs.measures import Measures, Size
 
 SWEEPS: Final = 8
 ROUNDS: Final = 4
-"""Of making chains straight and pulling the others after them."""
+"""Rounds of straightening chains and moving the other vertices after them."""
 _STRAIGHT: Final = (1.0, 2.0, 8.0)
-"""Weight of a link by how many of its ends are bends."""
+"""Weight of a link by the number of its ends that are bends."""
 _LOOSE: Final = 0.01
-"""Weight of what has no neighbors in the row looked at."""
+"""Weight of a vertex without neighbors in the current row."""
 
 
 _Near: TypeAlias = dict[int, list[tuple[int, float, float]]]
@@ -29,19 +29,19 @@ _Near: TypeAlias = dict[int, list[tuple[int, float, float]]]
 
 @dataclass(frozen=True)
 class LevelEdge:
-    """From one vertex of a level to another."""
+    """An edge from one vertex of a level to another."""
 
     source: int
     target: int
     out: float | None
-    """Where it leaves the source's lower border, from the left; None where that may be chosen."""
+    """Position on the source's lower border, from the left; None if free."""
     into: float | None
-    """Where it enters the target's upper border, likewise."""
+    """Position on the target's upper border, from the left; None if free."""
 
 
 @dataclass(frozen=True)
 class _Link:
-    """Part of an edge between two neighboring rows, with offsets from the middles of its ends."""
+    """Part of an edge between two adjacent rows, with offsets from the centers of its ends."""
 
     upper: int
     lower: int
@@ -51,7 +51,7 @@ class _Link:
 
 
 class Columns:
-    """The x of every vertex and bend."""
+    """The x coordinate of every vertex and bend."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Columns:
             self._pull(self._straighten())
 
     def _begin(self) -> None:
-        """Center the rows; those without any edge begin where the widest does."""
+        """Center the rows; rows without any edge start where the widest row does."""
         linked = {vertex for link in self.links for vertex in (link.upper, link.lower)}
         rows = list(zip(self.ordered.rows, self._after, strict=True))
         widest = max((after[-1] for _, after in rows if after), default=0.0)
@@ -90,14 +90,14 @@ class Columns:
                 self.x.update({vertex: begin + place for vertex, place in zip(row, after, strict=True)})
 
     def half(self, vertex: int) -> tuple[float, float]:
-        """Return how far it reaches to the left and to the right of its x."""
+        """Return the extent of a vertex to the left and right of its x."""
         if vertex >= self.nodes:
             return 0.0, 0.0
         size = self.sizes[vertex]
         return size.width / 2, size.width / 2 + size.badge
 
     def offset(self, vertex: int, place: float | None) -> float:
-        """Return a place on the border of a node from its middle; 0 where it may be chosen."""
+        """Return the offset of a position on a node's border from its center; 0 if free."""
         return 0.0 if place is None or vertex >= self.nodes else place - self.sizes[vertex].width / 2
 
     def _gap(self, left: int, right: int) -> float:
@@ -107,7 +107,7 @@ class Columns:
         return self.measures.port_gap if ports else self.measures.bend_gap
 
     def _separations(self, row: Sequence[int]) -> list[float]:
-        """Return least distance of each vertex from the first."""
+        """Return the minimum distance of each vertex from the first."""
         found = [0.0] if row else []
         for left, right in pairwise(row):
             found.append(found[-1] + self.half(left)[1] + self._gap(left, right) + self.half(right)[0])
@@ -127,7 +127,7 @@ class Columns:
         return list(found)
 
     def _neighbors(self) -> tuple[_Near, _Near]:
-        """By vertex what it is linked to above and below, how much further to the right that wants it, and weights."""
+        """Return the links of each vertex above and below: the neighbor, its shift to the right, and the weight."""
         above: _Near = {}
         below: _Near = {}
         for link in self.links:
@@ -162,7 +162,7 @@ class Columns:
         return _weighted_median(near) if near else self.x[vertex]
 
     def _pull(self, kept: set[int]) -> None:
-        """Move what is not to be kept nearer to its neighbors, as far as there is room."""
+        """Move all vertices except ``kept`` closer to their neighbors, as far as there is room."""
         sides = self._above, self._below
         for row, after in zip(self.ordered.rows, self._after, strict=True):
             for is_kept, places in groupby(range(len(row)), key=lambda place: row[place] in kept):
@@ -177,7 +177,7 @@ class Columns:
                     self.x[row[place]] = min(max(x, low + distance), high - (distances[-1] - distance))
 
     def _straighten(self) -> set[int]:
-        """Give bends of an edge, and nodes of a chain, one x where there is room; returns them."""
+        """Align the bends of an edge, and the nodes of a chain, at one x if there is room; return them."""
         follower = self._followers()
         begun = set(follower.values())
         for first in [vertex for vertex in follower if vertex not in begun]:
@@ -199,7 +199,7 @@ class Columns:
         return begun.union(follower)
 
     def _followers(self) -> dict[int, int]:
-        """Return what comes after each bend of an edge, and after each node of a chain."""
+        """Return the successor of each bend of an edge, and of each node of a chain."""
         self._shift: dict[tuple[int, int], float] = {}
         above: dict[int, set[int]] = {}
         below: dict[int, set[int]] = {}
@@ -219,7 +219,7 @@ class Columns:
         return found
 
     def _align(self, run: Sequence[tuple[int, float]], low: float, high: float) -> None:
-        """Put a run of vertices, each with its shift, near to what else they are linked to."""
+        """Place a run of vertices, each with its shift, close to the other vertices that they are linked to."""
         if len(run) < 2:
             return
         own = {vertex for vertex, _ in run}
@@ -235,7 +235,7 @@ class Columns:
         self.x.update({vertex: x + shift for vertex, shift in run})
 
     def _room(self, vertex: int) -> tuple[float, float]:
-        """Return least and greatest x between its neighbors."""
+        """Return the minimum and maximum x between the neighbors in the row."""
         row = self.ordered.rows[self.row_of[vertex]]
         place = self._place_in_row(vertex)
         low, high = float("-inf"), float("inf")
@@ -264,9 +264,9 @@ def _only(vertices: set[int], going_on: Mapping[int, set[int]]) -> int | None:
 
 
 def _weighted_median(values: list[tuple[float, float]]) -> float:
-    """Return where half of the weight is on either side.
+    """Return the value with half of the weight on either side.
 
-    In the middle of the two values next to it, if there are two.
+    If there are two, return the midpoint between them.
     """
     values.sort()
     half = sum(weight for _, weight in values) / 2
@@ -281,12 +281,12 @@ def _weighted_median(values: list[tuple[float, float]]) -> float:
 
 
 def nearest(wanted: Sequence[float], weights: Sequence[float], after: Sequence[float]) -> list[float]:
-    """Return places as near as possible to those wanted, by weighted squares, that keep their distances.
+    """Return positions as close as possible to those wanted, by weighted squares, that keep their distances.
 
     Args:
-        wanted: Places.
-        weights: Positive.
-        after: The least distance of each from the first; growing.
+        wanted: Wanted positions.
+        weights: Positive weights.
+        after: Minimum distance of each from the first; increasing.
     """
     blocks: list[tuple[float, float, int]] = []
     for place, weight, distance in zip(wanted, weights, after, strict=True):

@@ -1,4 +1,4 @@
-"""Two graphs, node by node: what was added, removed and changed."""
+"""Comparison of two graphs, node by node: added, removed, and changed nodes."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Change:
     node: str
     attribute: str
     before: str | None
-    """As a short text; None where the node did not have it."""
+    """As a short text; None if the node did not have it."""
     after: str | None
 
 
@@ -29,14 +29,14 @@ class Comparison:
     added_count: int
     removed_count: int
     changed_count: int
-    """Nodes of both graphs that differ."""
+    """Number of nodes in both graphs that differ."""
     same_count: int
 
 
 def compare(before: Tree, after: Tree, limit: int = 5_000) -> Comparison:
-    """Return nodes by name, those in the bodies of called functions as "call/node"; answered are paths of entries.
+    """Compare nodes by name, those in the bodies of called functions as "call/node"; the results are paths of entries.
 
-    What was added or changed is told by its path in ``after``, what was removed by that in ``before``.
+    Added and changed nodes have paths in ``after``, removed nodes in ``before``.
     """
     first, second = _nodes(before), _nodes(after)
     paths = {name: after.paths[entry] for name, entry in zip(after.model.names, listed(after.leaf_of), strict=True)}

@@ -1,9 +1,9 @@
-"""What a profiled step cost, by node and by scope.
+"""Costs of a profiled step, by node and by scope.
 
-RunMetadata is joined by TensorBoard's rule (``tf_graph_common/graph.ts``, ``joinStatsInfoWithGraph``): by the node's
-name, or the name of a node that is also a scope; over repeats from the earliest start to the latest end; memory is
-the sum of what allocators report as positive, of repeats the largest. Slices of a trace are joined by the node's name
-in their own name or in the profiler's note of it, and take the sum of their durations.
+RunMetadata is joined by TensorBoard's rule (``tf_graph_common/graph.ts``, ``joinStatsInfoWithGraph``): by the name of
+the node, or of a node that is also a scope; repeats span the earliest start to the latest end; memory is the sum of
+the positive values reported by allocators, the largest of all repeats. Slices of a trace are joined if their own name
+or the profiler's note names the node, and their durations are added up.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,38 +19,38 @@ from stepscope.summary.distinct import distinct_values, numbered
 from stepscope.summary.proto.step_stats_pb2 import NodeExecStats, StepStats
 
 MOST_NAMES: Final = 200
-"""Names of slices without a node that are told."""
+"""Maximum names of slices without a node to report."""
 _NOTES: Final = ("tf_op", "op_name", "node_name", "name", "long_name", "hlo_op", "op")
-"""Arguments of slices in which profilers write the graph's node."""
+"""Arguments of slices in which profilers record the graph's node."""
 _MOST_DECODED: Final = 50_000
-"""Different names of slices whose arguments are looked at."""
+"""Maximum distinct names of slices whose arguments are decoded."""
 
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """Costs joined with a tree of m entries, whose model has n nodes."""
+    """Costs joined with a tree of m entries whose model has n nodes."""
 
     time_ns: NDArray[np.int64]
-    """[m]: of each entry, summed over what is inside."""
+    """[m]: time of each entry, including everything inside."""
     bytes: NDArray[np.int64]
     """[m]"""
     ran: NDArray[np.int64]
-    """[m]: how many of the nodes inside ran."""
+    """[m]: number of nodes inside that ran."""
     calls: NDArray[np.int64]
-    """[m]: executions."""
+    """[m]: number of executions."""
     by_op: Mapping[str, tuple[int, int]]
-    """Nanoseconds and executions of slices that name an operation of the graph, but no node."""
+    """Nanoseconds and executions of slices that name an operation of the graph but no node."""
     devices: tuple[str, ...]
-    """Devices, or lanes' processes, with any of it."""
+    """Devices, or processes of lanes, with any costs."""
     matched: int
-    """Executions that belong to a node."""
+    """Number of executions that belong to a node."""
     unmatched: int
     unmatched_names: tuple[str, ...]
-    """The first different ones, at most `MOST_NAMES`."""
+    """The first distinct names, at most `MOST_NAMES`."""
 
 
 class _Names:
-    """Finds the node that a profiler means."""
+    """Finds the nodes that a profiler refers to."""
 
     def __init__(self, tree: Tree) -> None:
         self._nodes: Final = {name: node for node, name in enumerate(tree.model.names)}
@@ -62,7 +62,7 @@ class _Names:
         self.by_op: Final = by_op
 
     def node(self, name: str) -> int | None:
-        """Return the node of this name, of ``name:operation``, or of ``name`` behind a device or a step."""
+        """Return the node with this name, with ``name:operation``, or with ``name`` after a device or a step."""
         found = self._nodes.get(name)
         if found is None and ":" in name:
             found = self._nodes.get(name.partition(":")[0])
@@ -76,8 +76,8 @@ def costs_of_step_stats(tree: Tree, stats: StepStats, devices: Iterable[str] | N
 
     Args:
         tree: The graph.
-        stats: What ran.
-        devices: Names of the devices that count; None for all.
+        stats: The recorded executions.
+        devices: Names of the devices to count; None for all.
     """
     wanted = None if devices is None else frozenset(devices)
     names = _Names(tree)
@@ -97,7 +97,7 @@ def costs_of_step_stats(tree: Tree, stats: StepStats, devices: Iterable[str] | N
 
 
 def _span_ns(execution: NodeExecStats) -> tuple[int, int]:
-    """Start and end, of the finer clock where there is one."""
+    """Return start and end, from the finer clock if available."""
     if execution.all_start_nanos or execution.all_end_rel_nanos:
         return execution.all_start_nanos, execution.all_start_nanos + execution.all_end_rel_nanos
     start = execution.all_start_micros * 1_000
@@ -107,7 +107,7 @@ def _span_ns(execution: NodeExecStats) -> tuple[int, int]:
 def costs_of_trace(tree: Tree, trace: Trace) -> Costs:
     """Return the costs in a trace of any profiler.
 
-    Slices that name an operation and no node count for its only node if there is but one of it, else by operation.
+    Slices that name an operation but no node count for the operation's only node, or by operation if there are more.
     """
     names = _Names(tree)
     table = _Table(len(tree.model))
@@ -149,7 +149,7 @@ def _noted(names: _Names, name: str, arguments: Mapping[str, Any]) -> int | None
 
 
 class _Table:
-    """Gathers executions by node."""
+    """Collects executions by node."""
 
     def __init__(self, nodes: int) -> None:
         self.start: Final = np.full(nodes, np.iinfo(np.int64).max // 2, np.int64)
@@ -161,7 +161,7 @@ class _Table:
         self.names: Final[dict[str, None]] = {}
 
     def add(self, node: int, start: int, end: int, held: int) -> None:
-        """One execution of a node."""
+        """Add one execution of a node."""
         limit = np.iinfo(np.int64).max // 4
         self.start[node] = min(int(self.start[node]), max(min(start, limit), -limit))
         self.end[node] = max(int(self.end[node]), max(min(end, limit), -limit))
@@ -170,7 +170,7 @@ class _Table:
         self.matched += 1
 
     def miss(self, name: str, count: int = 1) -> None:
-        """Return executions without a node."""
+        """Count executions without a node."""
         self.unmatched += count
         if len(self.names) < MOST_NAMES:
             self.names.setdefault(name)

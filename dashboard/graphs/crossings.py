@@ -1,4 +1,4 @@
-"""Fewer crossings of edges between ordered rows, by medians and exchanges of neighbors.
+"""Reduction of edge crossings between ordered rows, by medians and exchanges of neighbors.
 
 As in Gansner, Koutsofios, North, Vo, "A technique for drawing directed graphs" (1993), sections 3 and 3.1.
 """
@@ -9,16 +9,16 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 Links: TypeAlias = Sequence[tuple[int, int]]
-"""Upper and lower vertex, of neighboring rows."""
+"""Upper and lower vertex, in adjacent rows."""
 Rows: TypeAlias = Sequence[Sequence[int]]
 
 ROUNDS: Final = 8
 MOST_LINKS: Final = 12_000
-"""More are left as they are: each round would take longer than people wait."""
+"""Maximum number of links; more are left unchanged, as each round would take too long."""
 
 
 def crossings(rows: Rows, links: Links) -> int:
-    """Return how many pairs of links cross when each row has this order; links of one vertex do not cross."""
+    """Return the number of pairs of links that cross with this order of rows; links of the same vertex do not cross."""
     place = {vertex: index for row in rows for index, vertex in enumerate(row)}
     row_of = {vertex: number for number, row in enumerate(rows) for vertex in row}
     between: list[list[tuple[int, int]]] = [[] for _ in rows]
@@ -28,7 +28,7 @@ def crossings(rows: Rows, links: Links) -> int:
 
 
 def _inversions(pairs: Iterable[tuple[int, int]]) -> int:
-    """Pairs of sorted (upper, lower) places whose lower ones are in the other order."""
+    """Count the pairs of sorted (upper, lower) positions whose lower positions are in reverse order."""
     seen: list[int] = []
     found = 0
     for _, lower in pairs:
@@ -38,7 +38,7 @@ def _inversions(pairs: Iterable[tuple[int, int]]) -> int:
 
 
 def improve(rows: Rows, links: Links) -> list[list[int]]:
-    """Return the rows in an order of at most as many crossings."""
+    """Return the rows, reordered so that there are at most as many crossings."""
     best = [list(row) for row in rows]
     if len(links) > MOST_LINKS:
         return best
@@ -57,7 +57,7 @@ def improve(rows: Rows, links: Links) -> list[list[int]]:
 
 
 def _neighbors(links: Links) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """By vertex, those that it is linked to in the row above and in the row below."""
+    """Return for each vertex its neighbors in the row above and in the row below."""
     above: dict[int, list[int]] = {}
     below: dict[int, list[int]] = {}
     for upper, lower in links:
@@ -67,7 +67,7 @@ def _neighbors(links: Links) -> tuple[dict[int, list[int]], dict[int, list[int]]
 
 
 def _sort_by_medians(rows: list[list[int]], fixed: dict[int, list[int]], down: bool) -> None:
-    """Sort every row by the median place of neighbors in the row passed before; those without any stay in place."""
+    """Sort every row by the median position of neighbors in the previous row; vertices without any stay in place."""
     place: dict[int, int] = {}
     for row in rows if down else reversed(rows):
         wanted = {vertex: _median(sorted(place[other] for other in fixed[vertex])) for vertex in row if vertex in fixed}
@@ -77,7 +77,7 @@ def _sort_by_medians(rows: list[list[int]], fixed: dict[int, list[int]], down: b
 
 
 def _median(places: Sequence[int]) -> float:
-    """Return the median, of an even number leaning towards the side where the places are closer together."""
+    """Return the median; for an even count, weighted toward the side where positions are closer together."""
     middle = len(places) // 2
     if len(places) % 2 or len(places) == 2:
         return (places[middle] + places[~middle]) / 2
@@ -88,7 +88,7 @@ def _median(places: Sequence[int]) -> float:
 
 
 def _exchange(rows: list[list[int]], above: dict[int, list[int]], below: dict[int, list[int]]) -> None:
-    """Exchange neighbors of a row as long as that removes crossings."""
+    """Exchange adjacent vertices of a row as long as that removes crossings."""
     place = {vertex: index for row in rows for index, vertex in enumerate(row)}
     for row in rows:
         for _ in range(len(row)):
@@ -108,7 +108,7 @@ def _exchange(rows: list[list[int]], above: dict[int, list[int]], below: dict[in
 
 
 def _gain(left: list[int], right: list[int]) -> int:
-    """Return crossings fewer when a vertex with these neighbors' places changes places with the one to its right."""
+    """Return the number of crossings removed by exchanging a vertex with its right neighbor, given their neighbors."""
     if not left or not right:
         return 0
     right = sorted(right)
@@ -116,10 +116,10 @@ def _gain(left: list[int], right: list[int]) -> int:
 
 
 def in_order(rows: Rows, key: Sequence[float]) -> list[list[int]]:
-    """Return every row sorted by a number of each vertex; equal ones stay as they are."""
+    """Return every row sorted by a number per vertex; the sort is stable."""
     return [sorted(row, key=key.__getitem__) for row in rows]
 
 
 def links_of(paths: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
-    """Return what the paths pass from row to row, each once, in order."""
+    """Return the distinct links of the paths from row to row, in order."""
     return list(dict.fromkeys(pair for path in paths for pair in pairwise(path)))

@@ -1,4 +1,4 @@
-"""Element types and shapes of tensors in graphs: their names, sizes and how they are written."""
+"""Element types and shapes of tensors in graphs: names, sizes, and text form."""
 
 from collections.abc import Mapping
 from typing import Final, TypeAlias
@@ -8,10 +8,10 @@ from stepscope.summary.proto import types_pb2
 from stepscope.summary.proto.tensor_pb2 import TensorShapeProto
 
 Shape: TypeAlias = tuple[int, ...]
-"""Sizes; -1 where one is not known."""
+"""Sizes; -1 for an unknown one."""
 
 _REFERENCE: Final = 100
-"""What TensorFlow 1 adds to an element type's number for a reference to a variable."""
+"""Added by TensorFlow 1 to an element type's number for a reference to a variable."""
 _NAMES: Final[Mapping[int, str]] = {int(value): name for name, value in DTYPES.items()}
 _BITS: Final[Mapping[str, int]] = {
     "bool": 8,
@@ -26,7 +26,7 @@ _MOST_DIMENSIONS: Final = 32
 
 
 def dtype_name(number: int) -> str:
-    """Return the name as NumPy writes it, such as "float32"; empty for none, with "&" at its end for a reference."""
+    """Return the name as in NumPy, such as "float32"; empty for none, with a trailing "&" for a reference."""
     base = number - _REFERENCE if number > _REFERENCE else number
     if base == types_pb2.DT_INVALID:
         return ""
@@ -40,12 +40,12 @@ def dtype_name(number: int) -> str:
 
 
 def is_reference(dtype: str) -> bool:
-    """Return whether tensors of this type stand for a variable: TensorFlow 1's references, and resource handles."""
+    """Return whether tensors of this type represent a variable: references of TensorFlow 1, and resource handles."""
     return dtype == "resource" or dtype.endswith("&")
 
 
 def dtype_bits(dtype: str) -> int:
-    """Return bits of one element; 0 where elements have no fixed size, as strings and resources."""
+    """Return the bits of one element; 0 for elements without a fixed size, such as strings and resources."""
     name = dtype.rstrip("&")
     if name in _BITS:
         return _BITS[name]
@@ -57,7 +57,7 @@ def dtype_bits(dtype: str) -> int:
 
 
 def elements_of(shape: Shape | None) -> int | None:
-    """Return how many elements a tensor of this shape has; None where a size is not known."""
+    """Return the number of elements of a tensor with this shape; None if a size is unknown."""
     if shape is None:
         return None
     count = 1
@@ -69,22 +69,22 @@ def elements_of(shape: Shape | None) -> int | None:
 
 
 def tensor_bytes(shape: Shape | None, dtype: str) -> int | None:
-    """Return bytes of a tensor; None where its shape or its type is not known."""
+    """Return the bytes of a tensor; None if its shape or type is unknown."""
     elements, bits = elements_of(shape), dtype_bits(dtype)
     return (elements * bits + 7) // 8 if elements is not None and bits else None
 
 
 def shape_of(proto: TensorShapeProto) -> Shape | None:
-    """Return the sizes in the message; None where not even their number is known."""
+    """Return the sizes in the message; None if even their number is unknown."""
     if proto.unknown_rank or len(proto.dim) > _MOST_DIMENSIONS:
         return None
     return tuple([size if size >= 0 else -1 for size in (dim.size for dim in proto.dim)])
 
 
 def shape_text(shape: Shape | None, dtype: str) -> str:
-    """Return a tensor in a word or two: "float32 32×128", "int64 scalar", "float32 ?×10".
+    """Return a short description of a tensor: "float32 32×128", "int64 scalar", "float32 ?×10".
 
-    Empty where nothing is known.
+    Empty if nothing is known.
     """
     if shape is None:
         return dtype

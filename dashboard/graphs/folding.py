@@ -1,8 +1,8 @@
-"""Auxiliary nodes: constants, variables, what reads and initializes them, and summaries, and where they belong.
+"""Auxiliary nodes and their hosts: constants, variables, their reads and initialization, and summaries.
 
-An auxiliary node is shown as part of its *hosts*, which are nodes that are not auxiliary. One with a single host takes
-part in it, so that its other edges become the host's. One with several has no edge but to them and to other auxiliary
-nodes; it is repeated at each, as TensorBoard repeats a constant, and its edges are not drawn.
+An auxiliary node is shown as part of its *hosts*, which are nodes that are not auxiliary. A node with a single host
+is part of it, so that its other edges become the host's. A node with several hosts has edges only to them and to other
+auxiliary nodes; it is repeated at each, as TensorBoard repeats a constant, and its edges are not drawn.
 """
 
 import re
@@ -14,7 +14,7 @@ from stepscope.dashboard.graphs.neighbors import Neighbors
 from stepscope.dashboard.graphs.records import GraphModel
 
 MOST_HOSTS: Final = 64
-"""A node with more of them is shown on its own."""
+"""Maximum number of hosts; a node with more is shown on its own."""
 _ROUNDS: Final = 10
 
 VARIABLES: Final = frozenset(
@@ -31,7 +31,7 @@ _KEPT: Final = frozenset(("Placeholder", "PlaceholderV2", "PlaceholderWithDefaul
 
 
 class Part(Enum):
-    """What an auxiliary node is."""
+    """The role of an auxiliary node."""
 
     CONSTANT = "constant"
     VARIABLE = "variable"
@@ -43,9 +43,9 @@ class Part(Enum):
 
 
 def fold(model: GraphModel) -> dict[int, tuple[int, ...]]:
-    """Auxiliary nodes and their hosts, in the order of the graph.
+    """Return auxiliary nodes and their hosts, in graph order.
 
-    "NoOp" nodes that only wait for auxiliary nodes may have none: they belong to the scope that they lie in.
+    "NoOp" nodes that only wait for auxiliary nodes may have no hosts: they belong to the scope that contains them.
     """
     folding = _Folding(model)
     parts = folding.parts()
@@ -75,7 +75,7 @@ class _Folding:
         self._targets: Final = Neighbors(model.source, model.target, count)
 
     def parts(self) -> dict[int, Part]:
-        """Return what may be folded, by operation and inputs."""
+        """Return the nodes that may be folded, by operation and inputs."""
         parts: dict[int, Part] = {}
         later: list[int] = []
         assignments: list[int] = []
@@ -104,7 +104,7 @@ class _Folding:
         return parts
 
     def _add_assignments(self, assignments: Iterable[int], parts: dict[int, Part]) -> None:
-        """First values of variables: assignments of what is computed for nothing else."""
+        """Add initial values of variables: assignments of values that are computed for nothing else."""
         for node in assignments:
             inputs = self._inputs[node]
             if not inputs or parts.get(inputs[0]) is not Part.VARIABLE:
@@ -118,7 +118,7 @@ class _Folding:
                 parts.update(dict.fromkeys(found, Part.INITIALIZER))
 
     def _only_for(self, assignment: int, inputs: list[int], parts: dict[int, Part]) -> list[int] | None:
-        """Return all that is upstream of ``inputs``; None if some of it is computed for anything else too."""
+        """Return everything upstream of ``inputs``; None if some of it is also computed for anything else."""
         found: dict[int, None] = {}
         waiting = list(inputs)
         while waiting:
@@ -135,7 +135,7 @@ class _Folding:
         return list(found)
 
     def hosts(self, parts: dict[int, Part]) -> dict[int, tuple[int, ...]]:
-        """Return the hosts of each, through other auxiliary nodes; without those that find none."""
+        """Return the hosts of each node, also through other auxiliary nodes; nodes without hosts are left out."""
         found: dict[int, tuple[int, ...]] = {}
         open_: set[int] = set()
         for first in parts:
@@ -163,7 +163,7 @@ class _Folding:
         return found
 
     def _next(self, node: int, parts: dict[int, Part]) -> tuple[list[int], list[int]]:
-        """Host that the node has itself, and the auxiliary nodes whose hosts are its own too."""
+        """Return the direct hosts of the node, and the auxiliary nodes whose hosts it shares."""
         part = parts[node]
         if part is Part.ASSIGNMENT or (part is Part.READ and not self._targets[node]):
             variable = self._inputs[node][0]
@@ -184,7 +184,7 @@ class _Folding:
     def holds(
         self, node: int, hosts: tuple[int, ...], all_hosts: dict[int, tuple[int, ...]], parts: dict[int, Part]
     ) -> bool:
-        """Return whether nothing is lost where the node is shown at its hosts only."""
+        """Return whether showing the node only at its hosts loses nothing."""
         if len(hosts) == 1:
             return True
         if len(hosts) > MOST_HOSTS or (not hosts and parts[node] is not Part.NOTHING):

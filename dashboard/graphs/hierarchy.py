@@ -1,4 +1,4 @@
-"""Groups of nodes by their names: scopes, and series of alike members (TensorBoard's ``hierarchy.ts``)."""
+"""Groups of nodes by name: scopes, and series of similar members (TensorBoard's ``hierarchy.ts``)."""
 
 import re
 from collections.abc import Sequence
@@ -14,31 +14,31 @@ from stepscope.summary.listed import listed
 Kind: TypeAlias = Literal["op", "group", "series", "function"]
 
 LEAST_SERIES: Final = 5
-"""Members from which alike siblings are folded into a series."""
+"""Minimum number of similar siblings to fold into a series."""
 CROWD: Final = 10_000
-"""Siblings above which all are folded, alike or not: they could not be drawn, and no group could be closed."""
+"""Number of siblings above which all are folded, similar or not: too many to draw, with no group to collapse."""
 CROWD_PART: Final = 500
 _DEEPEST: Final = 256
-"""Scopes within scopes; deeper ones are part of the label."""
+"""Maximum depth of scopes; deeper ones are part of the label."""
 _NUMBERED: Final = re.compile(r"(?P<prefix>.*?)(?P<number>\d{1,9})(?P<suffix>\]?)", re.DOTALL)
 
 
 @dataclass
 class Groups:
-    """A tree under construction; entry 0 is the root, and parents come before their children."""
+    """A tree under construction; entry 0 is the root, and parents precede their children."""
 
     paths: list[str] = field(default_factory=lambda: [""])
     labels: list[str] = field(default_factory=lambda: [""])
     parents: list[int] = field(default_factory=lambda: [-1])
     nodes: list[int] = field(default_factory=lambda: [-1])
-    """The node of an operation or a function call; -1 of other groups."""
+    """The node of an operation or a function call; -1 for other groups."""
     kinds: list[Kind] = field(default_factory=lambda: ["group"])
     children: list[list[int] | tuple[()]] = field(default_factory=lambda: [()])
-    """A list of those that have some alone: Python looks through millions of lists for garbage while all else waits."""
+    """A list only for entries with children: garbage collection of millions of lists would block everything else."""
     by_path: dict[str, int] = field(default_factory=lambda: {"": 0})
 
     def add(self, path: str, label: str, parent: int, node: int, kind: Kind) -> int:
-        """Add an entry under a path that is free, made so with a number if need be."""
+        """Add an entry under a path; a number is appended if the path is taken."""
         unique, count = path, 1
         while unique in self.by_path:
             count += 1
@@ -60,11 +60,11 @@ class Groups:
 
 
 def grouped(names: Sequence[str], opened: frozenset[int], bare: frozenset[int]) -> tuple[Groups, list[int]]:
-    """Return the scopes of names, and each node's entry.
+    """Return the scopes of names, and the entry of each node.
 
-    A node whose name is also a scope is called "(name)" inside it, as in TensorBoard. A call of a function with its
-    body behind it (``opened``) is a group of the kind "function"; one of which all edges lead into the body (``bare``)
-    has no entry of its own inside.
+    A node whose name is also a scope is called "(name)" inside it, as in TensorBoard. A function call with its body
+    included (``opened``) is a group of the kind "function"; if all its edges lead into the body (``bare``), it has no
+    entry of its own inside.
     """
     groups = Groups()
     scopes = {""}
@@ -90,7 +90,7 @@ def grouped(names: Sequence[str], opened: frozenset[int], bare: frozenset[int]) 
 
 
 def _scope_of(name: str) -> str:
-    """Return all but the last part of a name, at most `_DEEPEST` parts."""
+    """Return all parts of a name except the last, at most `_DEEPEST` parts."""
     scope = name.rpartition("/")[0]
     return scope if scope.count("/") < _DEEPEST else "/".join(scope.split("/", _DEEPEST)[:_DEEPEST])
 
@@ -115,11 +115,11 @@ def _scope(groups: Groups, path: str, calls: dict[str, int]) -> int:
 def sibling_edges(
     parents: NDArray[np.int64], source: NDArray[np.int64], target: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return where edges between entries cross their closest common group, without repetitions.
+    """Return where edges between entries cross their closest common group, without duplicates.
 
     Returns:
         The group, and the two children of it that the edge connects; ordered by group. Edges within one entry and
-        between an entry and what lies inside it are left out.
+        between an entry and its content are left out.
     """
     depth, above = np.zeros(len(parents), np.int64), parents
     while (inside := above >= 0).any():
@@ -146,7 +146,7 @@ def sibling_edges(
 def structure_classes(
     groups: Groups, ops: Sequence[str], edges: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 ) -> list[int]:
-    """Return equal numbers for alike subtrees: operations by kind, groups by the classes of members and of their
+    """Return equal numbers for similar subtrees: operations by kind, groups by the classes of their members and
     edges.
     """
     numbers: dict[object, int] = {}
@@ -167,10 +167,10 @@ def structure_classes(
 
 
 def fold_series(groups: Groups, classes: list[int], skipped: Sequence[bool]) -> None:
-    """Put runs of `LEAST_SERIES` or more alike siblings, numbered without a gap, into entries of the kind "series".
+    """Put runs of `LEAST_SERIES` or more similar siblings, numbered without a gap, into entries of the kind "series".
 
     A member without a number counts as number 0, as in TensorBoard. ``classes`` grows with the entries; ``skipped``
-    are entries that no series takes.
+    marks entries to leave out of series.
     """
     numbers: dict[int, int] = {}
     following = max(classes, default=0) + 1
@@ -201,8 +201,8 @@ def fold_series(groups: Groups, classes: list[int], skipped: Sequence[bool]) -> 
 def fold_crowds(groups: Groups, classes: list[int], most: int = CROWD, part: int = CROWD_PART) -> None:
     """Put the members of groups with more than ``most`` into entries of the kind "series", ``part`` in each.
 
-    They stay in their order, and there are as many levels as it takes. ``classes`` grows with the entries; those of
-    crowds are alike to nothing.
+    The order is preserved, and there are as many levels as necessary. ``classes`` grows with the entries; each of these
+    series has a class of its own.
     """
     for group in range(len(groups.paths)):
         scope = f"{groups.paths[group]}/" if group else ""
@@ -221,7 +221,7 @@ def fold_crowds(groups: Groups, classes: list[int], most: int = CROWD, part: int
 def _runs(
     groups: Groups, classes: Sequence[int], children: Sequence[int], skipped: Sequence[bool]
 ) -> list[tuple[str, str, list[tuple[int, int]]]]:
-    """Prefix, suffix and (number, entry) of the members of each series among siblings."""
+    """Return the prefix, suffix and (number, entry) of the members of each series among siblings."""
     clusters: dict[tuple[int, str, str], dict[int, int]] = {}
     plain: dict[tuple[int, str], int] = {}
     for entry in children:

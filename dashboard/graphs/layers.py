@@ -1,12 +1,12 @@
-"""Rows and order of one level of a graph: which node is in which row, and where edges pass between nodes.
+"""Rows and order of one level of a graph: the row of each node, and where edges pass between nodes.
 
 The classic layered drawing (Sugiyama, Tagawa, Toda 1981): cycles are broken (feedback arcs by Eades, Lin, Smyth 1993),
-nodes get rows so that edges lead downwards, edges over several rows get a bend in each, and rows are ordered so that
-edges cross little. igraph finds the feedback arcs and orders the rows; what it found is improved where that makes fewer
-crossings. It is imported where it is needed: it brings Matplotlib with it where that is installed.
+nodes are assigned to rows so that edges lead downward, edges over several rows get a bend in each, and rows are ordered
+to reduce crossings. igraph finds the feedback arcs and orders the rows; its order is improved where that reduces
+crossings. It is imported on demand, as it imports Matplotlib if that is installed.
 
 Edges over several rows that begin, or end, at the same node share their bends: a variable that a hundred nodes read has
-one line that they branch off.
+one line from which they branch off.
 """
 
 from collections import Counter
@@ -21,29 +21,29 @@ from stepscope.dashboard.graphs.crossings import improve, in_order, links_of
 Pair: TypeAlias = tuple[int, int]
 
 MOST_BENDS: Final = 30_000
-"""Of all edges of a level; the longest ones beyond are straight lines."""
+"""Maximum bends of all edges of a level; the longest edges beyond it are straight lines."""
 MOST_ORDERED: Final = 45_000
-"""Nodes and bends that igraph orders; rows of more stay in the graph's own order."""
+"""Maximum nodes and bends that igraph orders; with more, rows keep the graph's own order."""
 
 
 @dataclass(frozen=True)
 class Flat:
-    """One level to be ordered: vertices are its nodes, then the ports of its upper border, then of its lower one."""
+    """A level to order: vertices are its nodes, then the ports of its upper border, then those of its lower border."""
 
     widths: tuple[float, ...]
-    """Of the nodes with the gaps between them; they only tell which rows must wrap."""
+    """Widths of the nodes including gaps; used only to decide which rows must wrap."""
     tops: int
     bottoms: int
     pairs: tuple[Pair, ...]
-    """Edges between different vertices, each pair once. None ends at an upper port or begins at a lower one."""
+    """Edges between different vertices, each pair once. None ends at an upper port or starts at a lower port."""
     returns: tuple[bool, ...]
-    """Per edge whether it is known to lead back, as a loop's next iteration does."""
+    """For each edge, whether it is known to lead back, as to a loop's next iteration."""
     widest: float
-    """Rows of nodes wrap beyond."""
+    """Width above which rows of nodes wrap."""
 
     @property
     def count(self) -> int:
-        """Vertices."""
+        """Number of vertices."""
         return len(self.widths) + self.tops + self.bottoms
 
 
@@ -52,19 +52,19 @@ class Ordered:
     """Rows from top to bottom; vertices beyond those of the level are bends."""
 
     rows: tuple[tuple[int, ...], ...]
-    """Every vertex and bend once, each row from left to right. The first and the last have the ports."""
+    """Every vertex and bend once, each row from left to right. The first and last rows contain the ports."""
     paths: tuple[tuple[int, ...], ...]
-    """Per edge the vertices and bends that it passes from its source to its target, one of each row.
+    """For each edge, the vertices and bends from its source to its target, one in each row.
 
-    Of an edge that leads back: the source, a bend beside it, bends of the rows above, a bend beside the target, the
+    For an edge that leads back: the source, a bend beside it, bends of the rows above, a bend beside the target, the
     target.
     """
     back: tuple[bool, ...]
-    """Per edge whether it leads back: to a row above, or to the same one."""
+    """For each edge, whether it leads back: to a row above or to the same row."""
 
 
 def order(flat: Flat) -> Ordered:
-    """Return rows and order of a level; the same for the same level."""
+    """Return the rows and order of a level; deterministic."""
     layer, count = _layers(flat, _feedback(flat))
     bends = _Bends(flat, layer)
     rows = _ordered(bends.layer, count, bends.links)
@@ -78,8 +78,8 @@ def order(flat: Flat) -> Ordered:
 
 
 def _feedback(flat: Flat) -> set[int]:
-    """Return edges without which there is no cycle: those known to lead back, and others only if there are more
-    cycles.
+    """Return the edges to remove so that there is no cycle: those known to lead back, and others only if cycles
+    remain.
     """
     import igraph
 
@@ -97,9 +97,9 @@ def _feedback(flat: Flat) -> set[int]:
 
 
 def _layers(flat: Flat, feedback: set[int]) -> tuple[list[int], int]:
-    """Return the row of each vertex: 0 for upper ports, then nodes, and the last for lower ports.
+    """Return the row of each vertex (0 for upper ports, then nodes, then the last for lower ports).
 
-    And how many there are.
+    Also return the number of rows.
     """
     nodes = len(flat.widths)
     above: list[list[int]] = [[] for _ in range(nodes)]
@@ -121,7 +121,7 @@ def _layers(flat: Flat, feedback: set[int]) -> tuple[list[int], int]:
 
 
 def _topological(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> list[int]:
-    """Return nodes so that sources come before targets; of those that could be next, the one with the lowest number."""
+    """Return the nodes in topological order, sources before targets; among candidates, the lowest number is first."""
     waits = [len(sources) for sources in above]
     ready = [node for node, number in enumerate(waits) if number == 0]
     found = []
@@ -136,9 +136,9 @@ def _topological(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]])
 
 
 def _wrapped(flat: Flat, layer: list[int]) -> tuple[list[int], int]:
-    """Return the rows numbered from 0 without gaps, those that are too wide as several of about one width.
+    """Return the rows numbered from 0 without gaps; rows that are too wide are split into several of similar width.
 
-    And how many.
+    Also return the number of rows.
     """
     members: dict[int, list[int]] = {}
     for node, number in enumerate(layer):
@@ -163,11 +163,11 @@ def _wrapped(flat: Flat, layer: list[int]) -> tuple[list[int], int]:
 
 
 class _Bends:
-    """The paths of edges over rows, and the bends that they pass."""
+    """The paths of edges over rows, and their bends."""
 
     def __init__(self, flat: Flat, layer: list[int]) -> None:
         self.layer = list(layer)
-        """Of each vertex and bend."""
+        """Row of each vertex and bend."""
         self.back = [layer[source] >= layer[target] for source, target in flat.pairs]
         self._shared: dict[tuple[str, int, int], int] = {}
         self._pairs = flat.pairs
@@ -188,7 +188,7 @@ class _Bends:
         self.links = links_of(self._downwards())
 
     def _long(self) -> set[int]:
-        """Return edges over several rows, the shortest first as long as there are not too many bends."""
+        """Return the edges over several rows, the shortest first, up to the maximum number of bends."""
         spans = [abs(self.layer[source] - self.layer[target]) for source, target in self._pairs]
         most, found = MOST_BENDS, set()
         for index in sorted(range(len(spans)), key=spans.__getitem__):
@@ -206,12 +206,12 @@ class _Bends:
         return self._shared[key]
 
     def _downwards(self) -> list[list[int]]:
-        """Return the paths that links between neighboring rows are made of."""
+        """Return the downward paths whose steps are links between adjacent rows."""
         found = [path[::-1] if back else path for path, back in zip(self.paths, self.back, strict=True)]
         return [path for path in found if self.layer[path[0]] + len(path) - 1 == self.layer[path[-1]]]
 
     def turn(self, index: int, rows: list[list[int]]) -> None:
-        """Give an edge that leads back its bends beside its source and its target."""
+        """Add the bends beside the source and the target of an edge that leads back."""
         path = self.paths[index]
         source, target = path[0], path[-1]
         if self.layer[source] == self.layer[target]:
@@ -222,7 +222,7 @@ class _Bends:
         self.paths[index] = [source, first, *path[1:-1], last, target]
 
     def _beside(self, rows: list[list[int]], vertex: int, towards: int) -> int:
-        """Return a new bend next to a vertex: on its left if ``towards`` is rather there, else on its right."""
+        """Return a new bend next to a vertex: on the side of ``towards``, or on the right."""
         row = rows[self.layer[vertex]]
         place = row.index(vertex)
         left = False

@@ -1,8 +1,8 @@
-"""Places of everything in a scene.
+"""Positions of everything in a scene.
 
-Every expanded group is laid out on its own, from the innermost outwards, and is one large node of the group around it.
-Data flows from top to bottom. What was laid out is kept by content: when a group is expanded, only the groups around it
-are laid out again, with their rows and orders as they were.
+Every expanded group is laid out on its own, from the innermost outward, as one large node of the group around it.
+Data flows from top to bottom. Layouts are cached by content: when a group is expanded, only the groups around it are
+laid out again, with the same rows and orders.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from stepscope.dashboard.graphs.routing import TOP, Assembled, Crossing, Ports, 
 from stepscope.dashboard.graphs.scene import Scene
 
 RETURNS: Final = ("NextIteration", "RefNextIteration")
-"""Operations that hand a value to a loop's next iteration."""
+"""Operations that pass a value to a loop's next iteration."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """Where a node is; x and y of its upper left corner, in pixels from that of the scene."""
+    """Position and size of a node; x and y of its upper left corner, in pixels from the scene's upper left corner."""
 
     x: float
     y: float
@@ -31,13 +31,13 @@ class Box:
 
 @dataclass(frozen=True)
 class Placed:
-    """Places of a scene."""
+    """Positions in a scene."""
 
     nodes: dict[str, Box]
-    """The nodes that are not set aside, by id; expanded groups contain what is in them."""
+    """The nodes that are not set aside, by id; expanded groups contain their members."""
     edges: tuple[Points, ...]
-    """x and y by turns of the points of each edge of the scene, from the border of its source to that of its target;
-    nothing for one whose end is set aside or unknown."""
+    """Alternating x and y of the points of each edge of the scene, from its source's border to its target's border;
+    empty for an edge with an end that is set aside or unknown."""
     width: float
     height: float
     key: str
@@ -47,13 +47,13 @@ class Placed:
 def place(
     scene: Scene, measure: Measure = text_width, cache: LayoutCache | None = None, measures: Measures = MEASURES
 ) -> Placed:
-    """Return places for everything in a scene; the same for the same scene."""
+    """Return positions for everything in a scene; deterministic."""
     work = _Work(scene, measure, LayoutCache() if cache is None else cache, measures)
     return work.placed()
 
 
 class _Work:
-    """The scene by numbers instead of ids."""
+    """The scene, with numbers instead of ids."""
 
     def __init__(self, scene: Scene, measure: Measure, cache: LayoutCache, measures: Measures) -> None:
         self.scene = scene
@@ -73,9 +73,9 @@ class _Work:
         self.paths = [self._path(edge.source, edge.target) for edge in scene.edges]
 
     def _path(self, source_id: str, target_id: str) -> list[tuple[int, Crossing]]:
-        """Return what an edge is in each group on its way.
+        """Return the part of an edge in each group along its way.
 
-        Nothing for one that is not drawn or leads to its own source.
+        Return nothing for an edge that is not drawn or leads to its own source.
         """
         source, target = self.number.get(source_id), self.number.get(target_id)
         if source is None or target is None or source == target:
@@ -90,7 +90,7 @@ class _Work:
         return path
 
     def placed(self) -> Placed:
-        """Return the scene with places."""
+        """Return the scene with positions."""
         opened: dict[int, Ports] = {}
         levels: dict[int, Assembled] = {}
         # Parents come before children.
@@ -122,7 +122,7 @@ class _Work:
         return Margins(self.measures.header, self.measures.padding, least)
 
     def _boxes(self, opened: dict[int, Ports]) -> dict[int, Box]:
-        """Of all nodes that are not set aside, by number."""
+        """Return the boxes of all nodes that are not set aside, by number."""
         found: dict[int, Box] = {TOP: Box(0.0, 0.0, 0.0, 0.0)}
         for group in sorted(self.children):
             if group not in found:
@@ -151,7 +151,7 @@ class _Work:
 
 
 def _loop(box: Box, measures: Measures) -> Points:
-    """Of an edge from a node to itself: around its right side."""
+    """Return the line of an edge from a node to itself, around its right side."""
     turn = measures.bend_gap * 0.6
     middle, right = box.x + box.width / 2, box.x + box.width + turn
     top, bottom = box.y, box.y + box.height
@@ -167,7 +167,7 @@ def _loop(box: Box, measures: Measures) -> Points:
 
 
 def key_of(scene: Scene) -> str:
-    """Return a name of what a scene shows."""
+    """Return a hash of the content of a scene."""
     digest = blake2b(digest_size=12)
     for node in scene.nodes:
         digest.update(repr((node.id, node.label, node.expanded, node.aside, node.aux)).encode())

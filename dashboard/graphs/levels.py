@@ -1,7 +1,7 @@
-"""Places of one level of a graph, whatever its parts: wraps what is absurdly wide, and keeps what was worked out.
+"""Positions in one level of a graph, whatever its parts: wraps levels that are far too wide, and caches results.
 
-Parts of a level that no edge connects are laid out one by one and put beside and below each other; edges to the
-borders of the level lead to them as to nodes.
+Unconnected parts of a level are laid out one by one and placed beside and below each other; edges to the borders of
+the level are drawn like edges to nodes.
 """
 
 from collections import OrderedDict
@@ -19,44 +19,44 @@ from stepscope.dashboard.graphs.places import Margins, Points, Settled, joined, 
 T = TypeVar("T")
 
 LEAST_WRAP: Final = 900.0
-"""Pixels; rows of nodes wrap beyond, or beyond `ASPECT` times what a square of the same nodes would be wide."""
+"""Pixels; rows of nodes wrap above this, or above `ASPECT` times the width of a square with the same nodes."""
 ASPECT: Final = 1.7
 _ROW: Final = 58.0
-"""About how high a row is with the gap below it."""
+"""Approximate height of a row including the gap below it."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """What is directly in one expanded group, or at the top of the graph.
+    """The direct content of one expanded group, or of the top of the graph.
 
-    Vertices are its nodes, then the ports of its upper border, then those of its lower one.
+    Vertices are its nodes, then the ports of its upper border, then those of its lower border.
     """
 
     sizes: tuple[Size, ...]
     closed: tuple[float, ...]
-    """Width of each node when it is not expanded. Rows and order depend on these alone, so that they stay when a node
+    """Width of each node when collapsed. Rows and order depend only on these, so that they stay the same when a node
     is expanded."""
     tops: int
     bottoms: int
     edges: tuple[LevelEdge, ...]
-    """Each once, between different vertices."""
+    """Each edge once, between different vertices."""
     returns: tuple[bool, ...]
-    """Per edge whether it is known to lead back."""
+    """For each edge, whether it is known to lead back."""
     margins: Margins
 
 
 class LayoutCache:
-    """Levels that were laid out, by their content; the least recently used are forgotten. For any thread."""
+    """Cached layouts of levels, by content; the least recently used are dropped. Thread-safe."""
 
     def __init__(self, most: int = 400_000) -> None:
-        """Remember levels of about so many nodes and edges in total."""
+        """Keep levels with up to about ``most`` nodes and edges in total."""
         self._most: Final = most
         self._held = 0
         self._lock: Final = Lock()
         self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
 
     def get(self, key: Hashable, weight: int, make: Callable[[], T]) -> T:
-        """Return what ``make`` returned for this key; two threads may both make it."""
+        """Return the result of ``make`` for this key; two threads may both call it."""
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
@@ -77,7 +77,7 @@ class LayoutCache:
 
 
 def place_level(level: Level, measures: Measures, cache: LayoutCache) -> Settled:
-    """Return places of a level."""
+    """Return the positions in a level."""
     weight = len(level.sizes) + len(level.edges) + 1
     return cache.get((level, measures), weight, lambda: _place(level, measures, cache))
 
@@ -119,18 +119,18 @@ def _whole(level: Level, widest: float, measures: Measures, cache: LayoutCache) 
 
 @dataclass(frozen=True)
 class _Part:
-    """Nodes of a level that no edge connects with the others, as a level of their own."""
+    """Nodes of a level that are not connected with the others, as a separate level."""
 
     nodes: tuple[int, ...]
     level: Level
     edges: tuple[int, ...]
-    """Of the whole level, in the order of the part's."""
+    """Indices of edges in the whole level, in the order of the part's edges."""
     ports: tuple[int, ...]
     """Vertex of the whole level for each port of the part."""
 
 
 def _connected(level: Level) -> list[list[int]]:
-    """Return the nodes of each part, in their order."""
+    """Return the nodes of each part, in order."""
     nodes = len(level.sizes)
     leader = list(range(nodes))
 
@@ -212,7 +212,7 @@ def _in_parts(
 
 
 def _closed_extent(level: Level, measures: Measures, cache: LayoutCache) -> tuple[float, float]:
-    """About how wide and high a part is when none of its nodes is expanded."""
+    """Return the approximate width and height of a part when none of its nodes is expanded."""
     if len(level.sizes) == 1:
         return level.closed[0], _ROW
     rows = _ordered(_flat(level, _widest(level, measures), measures), cache).rows
@@ -239,15 +239,15 @@ def _place_part(level: Level, measures: Measures, cache: LayoutCache) -> Settled
 
 
 _Crossing: TypeAlias = tuple[int, int]
-"""Number of a part, and of one of its ports."""
+"""Index of a part, and of one of its ports."""
 
 
 def _outer_edges(
     level: Level, parts: Sequence[_Part], settled: Sequence[Settled]
 ) -> tuple[list[LevelEdge], dict[_Crossing, int]]:
-    """Return edges between the ports of the whole level and the parts.
+    """Return the edges between the ports of the whole level and the parts.
 
-    And which of them goes to each port of a part.
+    Also return which of them goes to each port of a part.
     """
     nodes = len(level.sizes)
     found: list[LevelEdge] = []

@@ -1,4 +1,4 @@
-"""How large things of a graph are drawn, in CSS pixels: the constants that the layout and the client share."""
+"""Sizes of graph elements in CSS pixels: the constants that the layout and the client share."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -19,35 +19,35 @@ class Measures:
     group_height: float = 34.0
     series_height: float = 34.0
     series_stack: float = 4.0
-    """How far the leaves of a series' stack reach out to the right and below; part of its box."""
+    """Extent of a series' stack to the right and below; part of its box."""
     min_width: float = 70.0
     max_width: float = 220.0
     label_padding: float = 12.0
-    """Left and right of a label, each."""
+    """Padding on each side of a label."""
     group_extra: float = 34.0
-    """Of a group's label: the count of nodes, up to three figures, and the button that opens it."""
+    """Extra width of a group's label: the count of nodes, up to three digits, and the expand button."""
     long_count: float = 18.0
-    """More than that for a count from a thousand on."""
+    """Additional width for counts from 1,000."""
     badge: float = 20.0
-    """Room at the right of a node with auxiliaries, outside its box."""
+    """Space to the right of a node with auxiliaries, outside its box."""
     header: float = 30.0
-    """Top of an expanded group, where its name is."""
+    """Height of the top of an expanded group, which has its name."""
     padding: float = 16.0
-    """Between the border of an expanded group and what is in it."""
+    """Padding between the border of an expanded group and its content."""
     gap: float = 18.0
-    """Between neighbors in a row."""
+    """Gap between neighbors in a row."""
     bend_gap: float = 10.0
-    """Between an edge and what it passes, and between edges side by side."""
+    """Gap between an edge and what it passes, and between parallel edges."""
     row_gap: float = 30.0
-    """Least between rows."""
+    """Minimum gap between rows."""
     most_row_gap: float = 84.0
     port_gap: float = 14.0
-    """Between places where edges cross a group's border."""
+    """Gap between edges that cross a group's border."""
     inset: float = 10.0
-    """Edges keep so far from a node's corners."""
+    """Minimum distance of edges from a node's corners."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of them by name."""
+        """Return all values by name."""
         return asdict(self)
 
 
@@ -60,22 +60,22 @@ _FULL_WIDTH: Final = 12.0
 
 
 def text_width(label: str) -> float:
-    """About how wide 12 px sans text is in the widest of the common system fonts, so that no name is cut."""
+    """Return the approximate width of 12 px sans text in the widest common system font, so that no name is cut."""
     return sum(_ADVANCE.get(character, _LETTER if character < "\u2e80" else _FULL_WIDTH) for character in label)
 
 
 @dataclass(frozen=True)
 class Size:
-    """Of a node's box."""
+    """Size of a node's box."""
 
     width: float
     height: float
     badge: float = 0.0
-    """Room to the right of the box."""
+    """Space to the right of the box."""
 
 
 def size_of(node: SceneNode, measure: Measure, measures: Measures = MEASURES) -> Size:
-    """Of a node that is not expanded; of an expanded group, what it takes when closed."""
+    """Return the size of a node when collapsed, even if it is expanded."""
     plain = node.kind in ("op", "function")
     counted = measures.group_extra + (measures.long_count if node.count >= 1000 else 0.0)
     extra = 2 * measures.label_padding + (0.0 if plain else counted)

@@ -1,4 +1,4 @@
-"""Graphs as columns, from GraphDef: nodes and edges with what they hand on, functions, and what is wrong."""
+"""Graphs as columns, from GraphDef: nodes, edges with their tensors, functions, and problems."""
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ __all__ = ["FunctionCall", "GraphModel", "Problem", "model_of"]
 ARGUMENT: Final = "_Arg"
 RESULT: Final = "_Retval"
 RESULT_SUFFIX: Final = "_RetVal"
-"""What TensorFlow puts behind a result's name when it makes a graph of a function."""
+"""Suffix that TensorFlow adds to a result's name when it turns a function into a graph."""
 
 _SENTENCES: Final[Mapping[ProblemKind, str]] = {
     "dangling input": "Inputs name a node that the graph does not have; they are not drawn.",
@@ -32,16 +32,16 @@ _SENTENCES: Final[Mapping[ProblemKind, str]] = {
 _LOOP_BACK: Final = frozenset({"NextIteration", "RefNextIteration"})
 _VARIABLES_BY_REFERENCE: Final = frozenset({"Variable", "VariableV2", "AutoReloadVariable", "TemporaryVariable"})
 _CHANGES: Final = ("Assign", "Apply", "SparseApply", "Scatter", "Ref", "IsVariableInitialized", "CountUpTo")
-"""How operations begin that take a variable itself and not its value."""
+"""Prefixes of operations that take a variable itself and not its value."""
 _OF_THE_MODULE: Final = frozenset({"prim::GetAttr"})
-"""PyTorch names the module as their input, which it does not write as a node."""
+"""PyTorch names the module as their input, but does not write it as a node."""
 
 _Reference = tuple[str, int, bool]
-"""A node's name, its output (-1 for control), and whether the input is a control input."""
+"""Name of a node, index of its output (-1 for control), and whether the input is a control input."""
 
 
 class Problems:
-    """Counts problems by kind, with the first examples of each and the nodes concerned."""
+    """Counts problems by kind, with the first examples of each and the nodes affected."""
 
     def __init__(self) -> None:
         self._examples: dict[ProblemKind, list[str]] = {}
@@ -50,7 +50,7 @@ class Problems:
         self.kinds: list[ProblemKind] = []
 
     def add(self, kind: ProblemKind, example: str, node: int | None = None, count: int = 1) -> None:
-        """Count one; ``node`` is the one concerned, where there is one."""
+        """Count a problem; ``node`` is the affected node, if any."""
         self._counts[kind] = self._counts.get(kind, 0) + count
         examples = self._examples.setdefault(kind, [])
         if len(examples) < MOST_EXAMPLES and example not in examples:
@@ -60,14 +60,14 @@ class Problems:
             self.kinds.append(kind)
 
     def found(self) -> tuple[Problem, ...]:
-        """Return all of them, by kind."""
+        """Return all problems, by kind."""
         return tuple(
             Problem(kind, _SENTENCES[kind], count, tuple(self._examples[kind])) for kind, count in self._counts.items()
         )
 
 
 def model_of(graph_def: GraphDef) -> GraphModel:
-    """Return the graph as columns; whatever is wrong with it is told in ``problems``, and nothing raises."""
+    """Return the graph as columns; its errors are reported in ``problems``, and none raises."""
     library = graph_def.library.function
     known = frozenset(function.signature.name for function in library)
     functions: dict[str, GraphModel] = {}
@@ -105,7 +105,7 @@ def _reference(text: str) -> _Reference:
 
 
 def _reference_in_function(text: str, ops: Mapping[str, str]) -> _Reference:
-    """In functions, outputs are named: ``node:output_name:index``; arguments are their names alone."""
+    """Parse an input in a function: outputs have names, ``node:output_name:index``; arguments are names only."""
     if text.startswith("^"):
         return text[1:], -1, True
     name, _, rest = text.partition(":")
@@ -161,7 +161,7 @@ def _edges(
     reference: Callable[[str], _Reference],
     problems: Problems,
 ) -> NDArray[np.int64]:
-    """[e, 5]: source, target, output, input, whether it is a control edge."""
+    """Return the edges, [e, 5]: source, target, output, input, whether it is a control edge."""
     # Flat, as to make an array of millions of tuples holds up every other thread.
     cells = array("q")
     for target, node in enumerate(nodes):
@@ -177,7 +177,7 @@ def _edges(
 
 
 def _names(nodes: Iterable[NodeDef], problems: Problems) -> tuple[list[str], dict[str, int]]:
-    """Return unique names, and the node that inputs mean by a name: the first of those that have it."""
+    """Return unique names, and the node that each name refers to as an input: the first with that name."""
     index: dict[str, int] = {}
     names: list[str] = []
     taken: set[str] = set()
@@ -219,7 +219,7 @@ def _pass_results_on(
     shapes: dict[tuple[int, int], Shape | None],
     dtypes: dict[tuple[int, int], str],
 ) -> None:
-    """Pass a function's results on as what leaves its call."""
+    """Copy the shapes and types of a function's results to its result nodes."""
     results = {number for number, node in enumerate(nodes) if node.op == RESULT}
     if not results:
         return
@@ -253,7 +253,7 @@ def _find_cycles(
     target: NDArray[np.int64],
     problems: Problems,
 ) -> None:
-    """Loops of TensorFlow go back from "NextIteration", and are no problem; other cycles are."""
+    """Report cycles as problems, except for TensorFlow's loops, which go back from "NextIteration"."""
     ends_loop = np.array([op in _LOOP_BACK for op in ops], np.bool_)
     forward = np.flatnonzero(~ends_loop[source]) if len(source) else np.zeros(0, np.int64)
     # Most graphs are written in the order in which they are computed, which no cycle can be.

@@ -1,4 +1,4 @@
-"""Neighbors of nodes in constant time each."""
+"""Neighbors of nodes, each in constant time."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from stepscope.summary.listed import listed
 
 
 class Neighbors:
-    """The nodes at the other end of each node's edges, in the order of the edges."""
+    """The nodes at the other end of each node's edges, in edge order."""
 
     def __init__(self, near: NDArray[np.int64], far: NDArray[np.int64], nodes: int) -> None:
         order = np.argsort(near, kind="stable")

@@ -1,4 +1,4 @@
-"""What operations yield: shapes and element types of outputs, and their numbers where functions name them."""
+"""Outputs of operations: shapes, element types, and indices of outputs that functions refer to by name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -32,11 +32,11 @@ _OUTPUT_NAMES: Final[Mapping[str, Sequence[str]]] = {
     "StatelessRandomGetKeyCounter": ("key", "counter"),
     "SparseReshape": ("output_indices", "output_shape"),
 }
-"""Named outputs in order, of TensorFlow's operations that have several; versions such as "V2" are left out."""
+"""Named outputs in order, for TensorFlow's operations that have several; version suffixes such as "V2" are omitted."""
 
 _TYPE_LISTS: Final = ("Tout", "Toutput_types", "output_types", "component_types", "dtypes", "Tresults")
 _TYPES: Final = ("DstT", "out_type", "output_type", "dtype", "type", "T", "Tparams")
-"""Attributes with the element type of outputs, those that rule out others first."""
+"""Attributes with the element type of outputs, in order of precedence."""
 _BOOLEAN: Final = frozenset(
     {
         *("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr", "LogicalNot"),
@@ -47,13 +47,13 @@ _RESOURCES: Final = frozenset({"VarHandleOp", "IteratorV2", "OneShotIterator", "
 
 
 def output_slot(op: str, output: str, index: int) -> int:
-    """Return the number of output ``index`` of those called ``output``; of an unknown operation, ``index`` itself."""
+    """Return the number of output ``index`` of those called ``output``; for an unknown operation, ``index`` itself."""
     names = _OUTPUT_NAMES.get(op) or _OUTPUT_NAMES.get(op.rstrip("0123456789").removesuffix("V"), ())
     return names.index(output) if output in names else index
 
 
 def output_shapes(node: NodeDef) -> list[Shape | None]:
-    """Return the shapes of the first outputs, as far as the node tells them."""
+    """Return the shapes of the first outputs, as far as the node has them."""
     attributes = node.attr
     if "_output_shapes" in attributes:
         return [shape_of(shape) for shape in attributes["_output_shapes"].list.shape]
@@ -69,7 +69,7 @@ def output_shapes(node: NodeDef) -> list[Shape | None]:
 
 
 def output_dtypes(node: NodeDef) -> list[str]:
-    """Return the element types of the first outputs, as far as the node tells them."""
+    """Return the element types of the first outputs, as far as the node has them."""
     op, attributes = node.op, node.attr
     if op in _BOOLEAN:
         return ["bool"]

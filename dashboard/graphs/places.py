@@ -1,4 +1,4 @@
-"""Places of one level: rows below one another, and the lines of edges between them."""
+"""Positions in one level: stacked rows, and the lines of edges between them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ from stepscope.dashboard.graphs.layers import Flat, Ordered
 from stepscope.dashboard.graphs.measures import Measures, Size
 
 Points: TypeAlias = tuple[float, ...]
-"""x and y of every point by turns."""
+"""Alternating x and y of every point."""
 Point: TypeAlias = tuple[float, float]
 
 _MOST_SHARE: Final = 0.36
-"""Edges leave a node at most this share of its width away from its middle."""
+"""Maximum distance of edges from the center of a node, as a fraction of its width."""
 _SLOPE: Final = 0.06
-"""Rows are so much further apart for each pixel that an edge between them goes to the side."""
+"""Additional distance between rows for each pixel that an edge between them goes sideways."""
 _TURN: Final = 10.0
-"""How far below its source an edge that leads back turns, and above its target."""
+"""Distance below its source, and above its target, at which an edge that leads back turns."""
 _FLAT: Final = 0.05
 """Pixels that a point may be off a line without being a bend."""
 
 
 @dataclass(frozen=True)
 class Margins:
-    """What surrounds the nodes of a level."""
+    """Space around the nodes of a level."""
 
     header: float = 0.0
     padding: float = 0.0
@@ -35,7 +35,7 @@ class Margins:
 
 @dataclass(frozen=True)
 class Settled:
-    """A level with places; x and y from its upper left corner."""
+    """A level with positions; x and y from its upper left corner."""
 
     width: float
     height: float
@@ -45,7 +45,7 @@ class Settled:
     """x of the ports of the upper border."""
     bottoms: tuple[float, ...]
     routes: tuple[Points, ...]
-    """Line of every edge from the source's border to the target's; ports are on the level's own border."""
+    """Line of every edge from the source's border to the target's border; ports are on the level's own border."""
 
 
 def settle(
@@ -56,13 +56,13 @@ def settle(
     margins: Margins,
     measures: Measures,
 ) -> Settled:
-    """Return places of an ordered level."""
+    """Return the positions in an ordered level."""
     columns = Columns(flat, ordered, sizes, edges, measures)
     return _Lines(columns, flat, margins).settled()
 
 
 def simplified(points: Iterable[Point]) -> Points:
-    """Return a line without points that are on the way between their neighbors; numbers to a tenth of a pixel."""
+    """Return a line without points that lie between their neighbors; numbers are rounded to a tenth of a pixel."""
     kept: list[Point] = []
     for point in points:
         while kept and _on_the_way(kept[-2] if len(kept) > 1 else kept[-1], kept[-1], point):
@@ -72,12 +72,12 @@ def simplified(points: Iterable[Point]) -> Points:
 
 
 def moved(points: Points, x: float, y: float) -> Points:
-    """Return a line that begins so much further to the right and below."""
+    """Return a line shifted to the right and down."""
     return tuple(number + (y if index % 2 else x) for index, number in enumerate(points))
 
 
 def joined(points: Points) -> Points:
-    """Return a line put together from several, without points that it does not need."""
+    """Return a line joined from several, without unnecessary points."""
     return simplified(zip(points[::2], points[1::2], strict=True))
 
 
@@ -94,7 +94,7 @@ def _on_the_way(before: Point, middle: Point, after: Point) -> bool:
 
 
 class _Lines:
-    """The y of every row, and what edges are drawn along."""
+    """The y of every row, and the lines of edges."""
 
     def __init__(self, columns: Columns, flat: Flat, margins: Margins) -> None:
         self.columns = columns
@@ -109,7 +109,7 @@ class _Lines:
     # Where edges leave and enter nodes.
 
     def _attached(self) -> list[tuple[float, float]]:
-        """Per edge the x where it leaves its source and where it enters its target."""
+        """Return for each edge the x where it leaves its source and where it enters its target."""
         c = self.columns
         free: dict[tuple[int, bool], dict[int, float]] = {}
         for edge, (path, _) in zip(c.edges, c.paths, strict=True):
@@ -133,7 +133,7 @@ class _Lines:
         return found
 
     def _towards(self, vertex: int, other: int, other_place: float | None) -> float:
-        """Return the x on a node's border from which a line to another vertex is straight, as far as there is one."""
+        """Return the x on a node's border from which a line to another vertex is straight, as far as possible."""
         c = self.columns
         if other >= c.nodes or other_place is not None:
             return c.x[other] + c.offset(other, other_place)
@@ -147,13 +147,13 @@ class _Lines:
         return min(max(c.x[vertex] + share * (c.x[other] - c.x[vertex]), low), high)
 
     def _reach(self, node: int) -> tuple[float, float]:
-        """From where to where edges may leave or enter a node."""
+        """Return the range of x where edges may leave or enter a node."""
         width = self.columns.sizes[node].width
         reach = min(_MOST_SHARE * width, width / 2 - self.columns.measures.inset)
         return self.columns.x[node] - max(reach, 0.0), self.columns.x[node] + max(reach, 0.0)
 
     def _spread(self, node: int, towards: Mapping[int, float]) -> dict[int, float]:
-        """Return the x of each edge on one border of a node, in the order of where they lead."""
+        """Return the x of each edge on one border of a node, in the order of their directions."""
         low, high = self._reach(node)
         names = sorted(towards, key=lambda other: (towards[other], other))
         step = min(self.columns.measures.bend_gap, (high - low) / max(len(names) - 1, 1))
@@ -181,7 +181,7 @@ class _Lines:
         self.height = y
 
     def _gaps(self) -> list[float]:
-        """Below every row but the last: more where edges go far to the side, so that they are not flat."""
+        """Return the gap below every row but the last: larger if edges go far sideways, so that they are not flat."""
         c = self.columns
         rows = c.ordered.rows
         aside = [0.0] * (len(rows) - 1)
@@ -201,7 +201,7 @@ class _Lines:
         return found
 
     def _surround_columns(self) -> None:
-        """Return how far to the right everything moves, and the level's width."""
+        """Set the shift of everything to the right, and the level's width."""
         c = self.columns
         reach = [(c.x[v] - c.half(v)[0], c.x[v] + c.half(v)[1]) for v in c.x]
         low, high = min((left for left, _ in reach), default=0.0), max((right for _, right in reach), default=0.0)
@@ -212,7 +212,7 @@ class _Lines:
     # Lines.
 
     def settled(self) -> Settled:
-        """Return the level with places."""
+        """Return the level with positions."""
         c = self.columns
         places = [(c.x[node] + self.shift - size.width / 2, self._extent(node)[0]) for node, size in enumerate(c.sizes)]
         routes = [
@@ -236,7 +236,7 @@ class _Lines:
         return [(x + self.shift, y) for x, y in found]
 
     def _extent(self, vertex: int) -> tuple[float, float]:
-        """Return where a node begins and ends, from above; a bend as its row does; a port is on the level's border."""
+        """Return the top and bottom of a node; a bend has those of its row, a port is on the level's border."""
         c = self.columns
         row = c.row_of[vertex]
         if c.nodes <= vertex < c.vertices:
@@ -252,7 +252,7 @@ class _Lines:
         return upper, upper + height
 
     def _backward(self, edge: LevelEdge, path: Sequence[int], ends: Point) -> list[Point]:
-        """Out at the source's lower border, up beside it, and in at the target's upper border."""
+        """Return a line out at the source's lower border, up beside it, and in at the target's upper border."""
         c = self.columns
         below = self.bottom[c.row_of[edge.source]] + _TURN
         above = self.top[c.row_of[edge.target]] - _TURN

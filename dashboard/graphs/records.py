@@ -1,4 +1,4 @@
-"""A GraphDef as columns: nodes, edges, what its tensors are, its functions, and what is wrong with it."""
+"""A GraphDef as columns: nodes, edges, descriptions of its tensors, functions, and problems."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class Problem:
     """A sentence without the count."""
     count: int
     examples: tuple[str, ...]
-    """The first of them, at most `MOST_EXAMPLES`."""
+    """The first examples, at most `MOST_EXAMPLES`."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class FunctionCall:
     """A function that a node calls."""
 
     attribute: str
-    """The attribute that names it, such as "f", "body" or "then_branch"; empty if the node's operation is it."""
+    """The attribute with its name, such as "f", "body" or "then_branch"; empty if it is the node's operation."""
     function: str
 
 
 @dataclass(frozen=True, eq=False)
 class GraphModel:
-    """A graph of n nodes and e edges; arrays are parallel and not to be written to."""
+    """A graph of n nodes and e edges; arrays are parallel and must not be modified."""
 
     names: tuple[str, ...]
     """[n], unique."""
@@ -58,33 +58,33 @@ class GraphModel:
     """[e]: the node that an edge leaves."""
     target: NDArray[np.int64]
     source_slot: NDArray[np.int32]
-    """[e]: number of the output; -1 of a control edge."""
+    """[e]: index of the output; -1 for a control edge."""
     target_slot: NDArray[np.int32]
-    """[e]: number of the input; -1 of a control edge."""
+    """[e]: index of the input; -1 for a control edge."""
     control: NDArray[np.bool_]
     reference: NDArray[np.bool_]
-    """[e]: whether the edge hands a variable on, not its value."""
+    """[e]: whether the edge passes a variable rather than its value."""
     shapes: Mapping[tuple[int, int], Shape | None]
-    """(node, output) to shape, for those that the graph tells."""
+    """(node, output) to shape, for those given in the graph."""
     dtypes: Mapping[tuple[int, int], str]
     """(node, output) to element type, such as "float32"."""
     functions: Mapping[str, "GraphModel"]
-    """The bodies of the graph's functions, by name; arguments are nodes "_Arg" and results "_Retval"."""
+    """The bodies of the graph's functions, by name; arguments are "_Arg" nodes and results "_Retval" nodes."""
     function_calls: Mapping[int, tuple[FunctionCall, ...]]
     """Nodes that call functions of the graph."""
     problems: tuple[Problem, ...]
     problem_nodes: NDArray[np.int64]
-    """The nodes that problems concern; one stands here as often as there is something wrong with it."""
+    """The nodes affected by problems; each is listed once per problem."""
     problem_kinds: tuple[ProblemKind, ...]
-    """What is wrong, parallel to ``problem_nodes``."""
+    """Kinds of the problems, parallel to ``problem_nodes``."""
     messages: Sequence[NodeDef] = field(repr=False)
-    """[n]: what the graph says of each node."""
+    """[n]: the message of each node in the graph."""
 
     def __len__(self) -> int:
         return len(self.names)
 
     def attributes(self, node: int) -> Mapping[str, Attribute]:
-        """Return the node's attributes in short, by name; large ones are only measured.
+        """Return the node's attributes as short texts, by name; large ones are only measured.
 
         Raises:
             IndexError: there is no such node.
@@ -93,11 +93,11 @@ class GraphModel:
         return {name: attribute_of(stored[name]) for name in sorted(stored)}
 
     def attribute_text(self, node: int, name: str, limit: int = LARGEST_WHOLE) -> tuple[str, bool]:
-        """Return one attribute written out, and whether it was cut, as `attributes.whole_text`.
+        """Return the full text of one attribute, and whether it was cut, as `attributes.whole_text` does.
 
         Raises:
             IndexError: there is no such node.
-            KeyError: it has no such attribute.
+            KeyError: the node has no such attribute.
         """
         stored = self.messages[node].attr
         if name not in stored:

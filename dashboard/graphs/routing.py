@@ -1,8 +1,8 @@
-"""Edges between nodes of different groups: what they are within each group on their way.
+"""Edges between nodes of different groups: their parts within each group along the way.
 
 An edge from a node of one group to a node of another leaves all groups around its source through their lower borders,
-and enters those around its target through their upper ones. All edges of a group that come from the same neighbor of
-it share one port of its border; so do neighbors whose edges lead to the same nodes inside.
+and enters those around its target through their upper borders. All edges of a group from the same neighbor share one
+port of its border; so do neighbors whose edges lead to the same nodes inside.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,32 +15,32 @@ from stepscope.dashboard.graphs.measures import Size
 from stepscope.dashboard.graphs.places import Margins, Settled
 
 TOP: Final = -1
-"""The group around everything."""
+"""The group that contains everything."""
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """What an edge is within one group: from a port of its upper border to a child ("in"), from a child to a port of
-    its lower border ("out"), or from one child to another ("across").
+    """The part of an edge within one group: from a port of its upper border to a child ("in"), from a child to a port
+    of its lower border ("out"), or from one child to another ("across").
     """
 
     kind: Literal["in", "out", "across"]
     one: int
-    """The neighbor of the group, or of a group around it, that the edge comes from or leads to; of an edge across,
-    the child that it comes from."""
+    """The neighbor of the group, or of a group around it, at the other end of the edge; for an edge across, the child
+    where it starts."""
     child: int
-    """The child; of an edge across, the one that it leads to."""
+    """The child; for an edge across, the child where it ends."""
 
 
 def crossings_of(source: int, target: int, parents: Sequence[int]) -> Iterator[tuple[int, Crossing]]:
-    """Yield the groups that an edge passes from its source to its target, and what it is in each.
+    """Yield the groups that an edge passes from its source to its target, and its part in each.
 
-    An edge between a group and something in it begins or ends at the group's border, from within.
+    An edge between a group and its content begins or ends at the inner side of the group's border.
 
     Args:
         source: A node.
-        target: Another one.
-        parents: Per node the group that it is in, `TOP` for none.
+        target: Another node.
+        parents: The group of each node, `TOP` for none.
     """
     up, down = _around(source, parents), _around(target, parents)
     while up and down and up[-1] == down[-1]:
@@ -64,26 +64,26 @@ def _around(node: int, parents: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class Ports:
-    """A group that was laid out, and which of its ports is for which neighbor."""
+    """A laid out group, and the port of each neighbor."""
 
     settled: Settled
     tops: dict[int, int]
     bottoms: dict[int, int]
 
     def top(self, neighbor: int) -> float | None:
-        """Return where the port is on the upper border; None where no edge from there goes on inside."""
+        """Return the position of the port on the upper border; None if no edge from the neighbor continues inside."""
         number = self.tops.get(neighbor)
         return None if number is None else self.settled.tops[number]
 
     def bottom(self, neighbor: int) -> float | None:
-        """Return where the port is on the lower border, likewise."""
+        """Return the position of the port on the lower border, likewise."""
         number = self.bottoms.get(neighbor)
         return None if number is None else self.settled.bottoms[number]
 
 
 @dataclass(frozen=True)
 class Assembled:
-    """A level of the graph, and which of its edges is what."""
+    """A level of the graph, and the index of each edge in it."""
 
     level: Level
     edge_of: dict[Crossing, int]
@@ -100,15 +100,15 @@ def assemble(
     opened: dict[int, Ports],
     margins: Margins,
 ) -> Assembled:
-    """Return the level of a group, whose expanded children are laid out already.
+    """Return the level of a group whose expanded children are already laid out.
 
     Args:
-        children: What is directly in it.
-        sizes: Of each child.
-        closed: Width of each child when it is not expanded.
-        crossings: Edges in it, and whether each is known to lead back.
+        children: Direct members of the group.
+        sizes: Size of each child.
+        closed: Width of each child when collapsed.
+        crossings: Edges in the group, and whether each is known to lead back.
         opened: The expanded children, by their numbers.
-        margins: What surrounds the children.
+        margins: Space around the children.
     """
     number = {child: index for index, child in enumerate(children)}
     ends = {crossing: _ends(crossing, opened) for crossing in crossings}
@@ -136,9 +136,9 @@ def assemble(
 
 
 def _ends(crossing: Crossing, opened: dict[int, Ports]) -> tuple[float | None, float | None]:
-    """Return where an edge leaves a child's lower border and enters a child's upper one.
+    """Return where an edge leaves a child's lower border and enters a child's upper border.
 
-    None where that may be chosen.
+    None if the position is free.
     """
     source = opened.get(crossing.one if crossing.kind == "across" else crossing.child)
     target = opened.get(crossing.child)
@@ -156,7 +156,7 @@ def _ends(crossing: Crossing, opened: dict[int, Ports]) -> tuple[float | None, f
 def _merged(
     kind: Literal["in", "out"], ends: dict[Crossing, tuple[float | None, float | None]], number: dict[int, int]
 ) -> dict[int, int]:
-    """Return the port of each neighbor; those whose edges go to the same places inside have the same."""
+    """Return the port of each neighbor; neighbors whose edges go to the same places inside share a port."""
     inside: dict[int, set[tuple[int, float | None]]] = {}
     for crossing, (out, into) in ends.items():
         if crossing.kind == kind:

@@ -1,4 +1,4 @@
-"""What of a graph is visible for an expansion state, without places."""
+"""The visible part of a graph for an expansion state, without positions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from stepscope.dashboard.graphs.tree import Kind, Tree
 from stepscope.summary.distinct import distinct_values, numbered
 
 MOST_AUXILIARY: Final = 32
-"""Entries folded into a visible one that are named; the node's card has all."""
+"""Maximum number of entries listed as folded into a visible one; the node's card has all."""
 MOST_MEMBERS: Final = 5_000
 MOST_AT_FIRST: Final = 60
-"""Nodes that a graph is unfolded to when it is seen for the first time."""
+"""Maximum number of nodes when a graph is first opened."""
 SEVERAL: Final = "(several)"
-"""In place of a device where those inside an entry differ."""
+"""Shown instead of a device if those inside an entry differ."""
 
 
 @dataclass(frozen=True)
@@ -26,32 +26,32 @@ class SceneNode:
     id: str
     """The entry's path."""
     label: str
-    """What is written on it: the last part of the path, of a series its members."""
+    """Its text: the last part of the path; for a series, its members."""
     kind: Kind
     op: str
-    """Of an operation or a function call; empty for a group. Of a series, its members' common one."""
+    """Operation of a node or a function call; empty for a group. For a series, the common operation of its members."""
     parent: str | None
     """The expanded group that contains it; None at the top."""
     expanded: bool
     count: int
-    """Operations inside; 1 for an operation."""
+    """Number of operations inside; 1 for an operation."""
     aux: tuple[str, ...]
-    """Paths of the auxiliary entries that are folded into it, at most `MOST_AUXILIARY`."""
+    """Paths of the auxiliary entries folded into it, at most `MOST_AUXILIARY`."""
     structure: int
-    """Equal numbers are alike subtrees."""
+    """Equal for similar subtrees."""
     device: str
-    """Empty where none is stated; "(several)" where those inside differ."""
+    """Empty if none is stated; "(several)" if those inside differ."""
     xla: str
-    """XLA cluster, as `device`."""
+    """XLA cluster, in the same form as `device`."""
     parameters: int
-    """Elements of trainable weights inside, with those folded into it."""
+    """Elements of trainable weights inside, including those folded into it."""
     flops: float | None
-    """Floating-point operations of those inside where it is known; None where it is known of none."""
+    """Known floating-point operations inside; None if none are known."""
     problems: int
     aside: bool
-    """Set aside, by hand or for its degree: it is drawn beside the graph, without edges."""
+    """Whether it is set aside, manually or for its degree: it is drawn beside the graph, without edges."""
     members: tuple[str, ...] = ()
-    """Paths of what a closed series holds, at most `MOST_MEMBERS`: they do not begin with the series' own."""
+    """Paths of the members of a collapsed series, at most `MOST_MEMBERS`; they do not begin with the series' path."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class SceneEdge:
     control: bool
     """Whether all of them are control edges."""
     reference: bool
-    """Whether any of them hands a variable on, not its value."""
+    """Whether any of them passes a variable rather than its value."""
     tensors: int
-    """Different tensors among them."""
+    """Number of distinct tensors among them."""
     bytes: int | None
-    """Of those tensors; None where the size of none is known."""
+    """Bytes of those tensors; None if no size is known."""
     label: str
     """Shape and dtype of one tensor, or "3 tensors"."""
 
@@ -79,7 +79,7 @@ class Scene:
     nodes: tuple[SceneNode, ...]
     """Parents before children; siblings in the graph's order."""
     edges: tuple[SceneEdge, ...]
-    """Between visible entries that are not expanded, wherever they are."""
+    """Edges between visible entries that are not expanded, at any level."""
 
 
 def scene_of(
@@ -88,15 +88,15 @@ def scene_of(
     aside: frozenset[str] = frozenset(),
     back: frozenset[str] = frozenset(),
 ) -> Scene:
-    """Return what is visible when ``expanded`` groups are open; unknown paths in any of the sets are passed over.
+    """Return the visible part when ``expanded`` groups are open; unknown paths in any of the sets are ignored.
 
     A group is open only if all groups around it are.
 
     Args:
         tree: The graph.
         expanded: Paths of the open groups.
-        aside: Paths of entries set aside by hand.
-        back: Paths of entries that are shown in place though they would be set aside or folded into another.
+        aside: Paths of entries set aside manually.
+        back: Paths of entries shown in place instead of being set aside or folded into another.
     """
     view = _View(tree, expanded, aside, back)
     view.open_groups()
@@ -105,10 +105,10 @@ def scene_of(
 
 
 def first_look(tree: Tree) -> frozenset[str]:
-    """Return the groups that are open when a graph is seen for the first time: level by level, while what is visible is
-    few.
+    """Return the groups that are open when a graph is first shown: level by level, as long as few entries are
+    visible.
 
-    What lies in a single group at the top is visible in any case.
+    The content of a single group at the top is always visible.
     """
     view = _opened(tree, frozenset())
     while closed := view.closed_groups():
@@ -126,7 +126,7 @@ def _opened(tree: Tree, expanded: frozenset[str]) -> "_View":
 
 
 class _View:
-    """Which entries are visible, and which of them stands for each entry of the tree."""
+    """The visible entries, and the one that represents each entry of the tree."""
 
     def __init__(self, tree: Tree, expanded: frozenset[str], aside: frozenset[str], back: frozenset[str]) -> None:
         self._tree = tree
@@ -163,21 +163,21 @@ class _View:
 
     @property
     def closed_nodes(self) -> int:
-        """How many entries are drawn as one node each."""
+        """The number of entries drawn as single nodes."""
         return len(self.shown) - len(self._open)
 
     def closed_groups(self) -> list[int]:
-        """Return visible groups in their place that can be opened."""
+        """Return the visible groups that can be opened and are not set aside."""
         shut = self._open | self._placed_aside
         return [entry for entry in self.shown if self._tree.is_group(entry) and entry not in shut]
 
     def _belongs_nowhere(self, entry: int) -> bool:
-        """Return whether an auxiliary entry has no host, as the initialization of all variables."""
+        """Return whether an auxiliary entry has no host, such as the initialization of all variables."""
         end = int(self._tree.end[entry])
         return not any(self._tree.hosts.get(inside) for inside in range(entry, end))
 
     def represented(self) -> NDArray[np.int64]:
-        """[m]: the visible entry that stands for each entry in edges; -1 where none does."""
+        """Return for each entry, [m], the visible entry that represents it in edges; -1 if there is none."""
         tree = self._tree
         stands = np.full(len(tree), -1, np.int64)
         for entry in self.shown:
@@ -192,7 +192,7 @@ class _View:
         return stands
 
     def _stays(self, aux: int) -> bool:
-        """Return whether an auxiliary entry was brought back, by itself or in a group."""
+        """Return whether an auxiliary entry was brought back, alone or in a group."""
         if not self._back:
             return False
         return aux in self._back
@@ -229,9 +229,9 @@ class _View:
         return tuple([tree.paths[member] for member in tree.children(entry)[:MOST_MEMBERS]])
 
     def _folded_into(self, entry: int) -> tuple[str, ...]:
-        """Return what lies elsewhere and belongs to something inside.
+        """Return the entries elsewhere that belong to something inside.
 
-        Of an open group, what belongs to the group itself.
+        For an open group, return the entries that belong to the group itself.
         """
         tree = self._tree
         end = int(tree.end[entry])
@@ -251,7 +251,7 @@ def _entries(tree: Tree, paths: Iterable[str]) -> set[int]:
 
 
 def _brought_back(tree: Tree, paths: Iterable[str]) -> set[int]:
-    """Return the entries, with what is inside them and, of auxiliary ones, the auxiliary groups around them."""
+    """Return the entries with their content and, for auxiliary ones, the auxiliary groups around them."""
     back: set[int] = set()
     for entry in _entries(tree, paths):
         back.update(range(entry, int(tree.end[entry])) if tree.auxiliary[entry] else (entry,))
@@ -260,7 +260,7 @@ def _brought_back(tree: Tree, paths: Iterable[str]) -> set[int]:
 
 
 def _common(codes: NDArray[np.int32], names: tuple[str, ...]) -> str:
-    """Return the name that all codes mean, those without one (code 0) left out."""
+    """Return the name common to all codes, ignoring those without a name (code 0)."""
     stated = codes[codes > 0]
     if not len(stated):
         return ""
@@ -268,7 +268,7 @@ def _common(codes: NDArray[np.int32], names: tuple[str, ...]) -> str:
 
 
 def _edges(tree: Tree, stands: NDArray[np.int64]) -> tuple[SceneEdge, ...]:
-    """Return edges between visible entries, one for all from one to the other."""
+    """Return the edges between visible entries, merged for each pair."""
     model = tree.model
     source = stands[tree.leaf_of[model.source]]
     target = stands[tree.leaf_of[model.target]]

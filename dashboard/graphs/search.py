@@ -1,4 +1,4 @@
-"""Finding entries by what is in their names, operations and attributes."""
+"""Search for entries by names, operations, and attributes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Match = Literal["text", "regex"]
 Place = Literal["name", "op", "attribute"]
 
 LONGEST_SEARCH: Final = 2.0
-"""Seconds for each kind of place; a search in attributes ends with what it has then."""
+"""Seconds for each kind of place; a search of attributes then returns its results so far."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Found:
     op: str
     kind: str
     place: Place
-    """Where the pattern was found first."""
+    """The first place where the pattern was found."""
     expand: tuple[str, ...]
-    """The groups to open for it to be visible, from the outside in."""
+    """The groups to open to make it visible, outermost first."""
     hosts: tuple[str, ...]
-    """Of an auxiliary entry, what it is folded into."""
+    """For an auxiliary entry, the entries that it is folded into."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ class Search:
     """What a search found, in the order of the graph."""
 
     count: int
-    """All that fit, as far as it got."""
+    """Number of all matches found."""
     results: tuple[Found, ...]
     whole: bool
-    """Whether all of the graph was searched before the time was up."""
+    """Whether the whole graph was searched before the time limit."""
 
 
 def search(tree: Tree, text: str, match: Match, places: Iterable[Place], limit: int) -> Search:
-    """Return entries with the text, or with a match of the regular expression; capital letters make no difference.
+    """Return the entries with the text, or a match of the regular expression; case is ignored.
 
-    Names of groups are their paths. Attributes are searched as "name=value", but for those larger than 1 KiB.
+    Names of groups are their paths. Attributes are searched as "name=value", except those larger than 1 KiB.
 
     Raises:
-        PatternError: the pattern is not a regular expression, or takes too long.
+        PatternError: the regular expression is invalid or takes too long.
     """
     pattern = Pattern(text, literal=match == "text")
     wanted = frozenset(places)
@@ -76,7 +76,7 @@ def _hits(pattern: Pattern, candidates: list[str]) -> list[int]:
 
 
 def _search_attributes(tree: Tree, pattern: Pattern, hits: dict[int, Place]) -> bool:
-    """Add what is found in attributes; whether all were searched before the time was up."""
+    """Add the matches in attributes; return whether all were searched before the time limit."""
     end = monotonic() + LONGEST_SEARCH
     for node, message in enumerate(tree.model.messages):
         entry = int(tree.leaf_of[node])

@@ -1,4 +1,4 @@
-"""Where graphs come from: a pure listing of those in a snapshot, and a bounded cache of opened ones."""
+"""Sources of graphs: a pure listing of those in a snapshot, and a bounded cache of opened ones."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ from stepscope.summary.series import Series
 from stepscope.summary.snapshot import Snapshot
 
 GraphKind = Literal["op", "keras", "profile"]
-"""Operations; layers of a Keras model; what was profiled."""
+"""Operations; layers of a Keras model; graphs of a profile."""
 
 _KINDS: Final[dict[str, GraphKind]] = {
     PLUGIN_NAME: "op",
@@ -37,7 +37,7 @@ _MOST_LISTED: Final = 10_000
 
 
 class GraphUnavailableError(Exception):
-    """A graph cannot be shown; the message says why, for a person."""
+    """A graph cannot be shown; the message explains why to the user."""
 
 
 @dataclass(frozen=True)
@@ -51,21 +51,21 @@ class GraphSource:
     kind: GraphKind
     label: str
     steps: tuple[int, ...]
-    """Of all graphs that the tag ever had."""
+    """Steps of all graphs of the tag."""
     version: int
-    """Equal for equal content: a cached graph with another version is read again."""
+    """Equal for the same content: a cached graph with another version is read again."""
     origin: Series = field(repr=False, compare=False)
     run_title: str = ""
-    """What the run is called."""
+    """Title of the run."""
 
 
 def has_graphs(snapshot: Snapshot) -> bool:
-    """Return whether the snapshot may have a graph, told without reading."""
+    """Return whether the snapshot may have a graph, without reading any file."""
     return not snapshot.kinds.isdisjoint(_KINDS)
 
 
 def graph_sources(snapshot: Snapshot) -> tuple[GraphSource, ...]:
-    """Return all graphs of the snapshot, by run: that of the run first, then by tag."""
+    """Return all graphs of the snapshot, by run: first the run's own graph, then by tag."""
     return tuple(source for run in snapshot.runs for source in _of_run(snapshot, run))
 
 
@@ -109,10 +109,10 @@ def _of_run(snapshot: Snapshot, run: str) -> Iterator[GraphSource]:
 
 
 def read_graph(source: GraphSource) -> GraphDef:
-    """Return the graph as it is stored; of a Keras model, its layers; of a traced function, its graphs as one.
+    """Return the stored graph: for a Keras model, its layers; for a traced function, its graphs as one.
 
     Raises:
-        GraphUnavailableError: it vanished, is damaged, or holds no graph.
+        GraphUnavailableError: the graph no longer exists, is damaged, or is empty.
     """
     try:
         payload = source.origin.read(len(source.origin) - 1)
@@ -134,14 +134,14 @@ def read_graph(source: GraphSource) -> GraphDef:
 
 
 class OpenGraph:
-    """A graph in memory with the trees that were asked for; safe to use from many threads."""
+    """A graph in memory with the requested trees; thread-safe."""
 
     def __init__(self, source: GraphSource, graph_def: GraphDef) -> None:
         self.source: Final = source
         self.graph_def: Final = graph_def
         self.model: Final[GraphModel] = model_of(graph_def)
         self.bytes: Final = 12 * _size(graph_def) + 4_096
-        """Estimate of the memory it holds."""
+        """Estimated memory use."""
         self._trees: OrderedDict[str, Tree] = OrderedDict()
         self._lock = Lock()
 
@@ -149,7 +149,7 @@ class OpenGraph:
         """Return the tree of the graph, or of the body of one of its functions.
 
         Raises:
-            GraphUnavailableError: it has no such function.
+            GraphUnavailableError: the graph has no such function.
         """
         name = function or ""
         if name and name not in self.model.functions:
@@ -164,7 +164,7 @@ class OpenGraph:
 
 
 def _size(graph_def: GraphDef) -> int:
-    """Return the bytes of the nodes of a graph, one by one: protobuf holds up every other thread meanwhile."""
+    """Return the bytes of a graph's nodes, measured one by one, as protobuf blocks all other threads meanwhile."""
     functions = (node for function in graph_def.library.function for node in function.node_def)
     return sum(node.ByteSize() for node in chain(graph_def.node, functions))
 
@@ -185,7 +185,7 @@ def _functions_in(source: GraphSource) -> tuple[str, ...]:
 
 
 class GraphCache(OpenedCache[GraphSource, OpenGraph]):
-    """The graphs opened last, and the names of the functions of every graph that was asked about."""
+    """The most recently opened graphs, and the function names of every graph that was requested."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class GraphCache(OpenedCache[GraphSource, OpenGraph]):
         self._functions: OrderedDict[tuple[str, int], tuple[str, ...]] = OrderedDict()
 
     def functions(self, source: GraphSource) -> tuple[str, ...]:
-        """Return names of the graph's functions, without opening it for good; none where it cannot be read."""
+        """Return the names of the graph's functions, without keeping it open; none if it cannot be read."""
         key = (source.id, source.version)
         with self._lock:
             known = self._functions.get(key)
@@ -211,6 +211,6 @@ class GraphCache(OpenedCache[GraphSource, OpenGraph]):
         return known
 
     def lists(self, source: GraphSource) -> bool:
-        """Return whether `functions` knows the answer already."""
+        """Return whether `functions` already has the answer."""
         with self._lock:
             return (source.id, source.version) in self._functions

@@ -1,4 +1,4 @@
-"""A graph as a tree of groups and nodes, with what is summed over groups and what is left out of the picture."""
+"""A graph as a tree of groups and nodes, with sums over groups and the entries that are set aside."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,56 +27,56 @@ from stepscope.summary.distinct import numbered
 __all__ = ["Kind", "Tree", "tree_of"]
 
 LEAST_FOR_DEGREES: Final = 15
-"""Members from which a group's members of a high degree are set aside (TensorBoard's ``minNodeCountForExtraction``)."""
+"""Minimum members of a group to set aside those of a high degree (TensorBoard's ``minNodeCountForExtraction``)."""
 LEAST_DEGREE: Final = 5
-"""(TensorBoard's ``minDegreeForExtraction``.)"""
+"""Minimum degree of such members (TensorBoard's ``minDegreeForExtraction``)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Entries 0..m-1 in preorder: the entries inside of entry i are i+1..end[i]-1. Entry 0 is the whole graph.
+    """Entries 0..m-1 in preorder: the entries inside entry i are i+1..end[i]-1. Entry 0 is the whole graph.
 
-    Arrays are [m] unless said otherwise, and not to be written to. Sums over an entry are of all nodes inside.
+    Arrays are [m] unless stated otherwise, and must not be modified. Sums over an entry include all nodes inside.
     """
 
     original: GraphModel
-    """The graph as it was given."""
+    """The original graph."""
     opened: OpenedGraph
-    """With the bodies of its functions behind their calls."""
+    """The graph with the bodies of its functions at their calls."""
     paths: tuple[str, ...]
-    """Unique ids: "layer1/conv", of a series "layer1/conv_[1-9]"; empty for the whole graph."""
+    """Unique ids: "layer1/conv", or "layer1/conv_[1-9]" for a series; empty for the whole graph."""
     labels: tuple[str, ...]
     kinds: tuple[Kind, ...]
     parent: NDArray[np.int64]
-    """-1 of entry 0."""
+    """-1 for entry 0."""
     end: NDArray[np.int64]
     node: NDArray[np.int64]
-    """The node of an operation or of a function call; -1 of other groups."""
+    """The node of an operation or of a function call; -1 for other groups."""
     leaf_of: NDArray[np.int64]
     """[n]: the entry of each node of ``model``."""
     count: NDArray[np.int64]
-    """Nodes inside; 1 of an operation."""
+    """Number of nodes inside; 1 for an operation."""
     structure: NDArray[np.int64]
-    """Equal numbers for alike subtrees."""
+    """Equal for similar subtrees."""
     parameters: NDArray[np.int64]
-    """Elements of trainable weights. Those of a folded variable count where its first host is, once."""
+    """Elements of trainable weights. Those of a folded variable count once, at its first host."""
     bytes: NDArray[np.int64]
-    """Bytes of those weights."""
+    """Bytes of the trainable weights."""
     flops: NDArray[np.float64]
-    """Floating-point operations, of those nodes that are not auxiliary and where they are known; else NaN."""
+    """Floating-point operations of nodes that are not auxiliary, if known; else NaN."""
     problem_count: NDArray[np.int64]
     auxiliary: NDArray[np.bool_]
     """Whether all nodes inside are auxiliary."""
     hosts: Mapping[int, tuple[int, ...]]
     """Entry of an auxiliary node to the entries that it belongs to; see `folding`."""
     set_aside: NDArray[np.bool_]
-    """Whether it is set aside for its degree."""
+    """Whether the entry is set aside for its degree."""
     entry_of: Mapping[str, int] = field(repr=False)
     """Path to entry."""
 
     @property
     def model(self) -> GraphModel:
-        """The graph that is drawn: with the bodies of functions."""
+        """The displayed graph: including the bodies of functions."""
         return self.opened.model
 
     @property
@@ -87,7 +87,7 @@ class Tree:
         return len(self.paths)
 
     def children(self, entry: int) -> list[int]:
-        """Return its members, in the order of the graph."""
+        """Return the members of an entry, in graph order."""
         found, child, end = [], entry + 1, int(self.end[entry])
         while child < end:
             found.append(child)
@@ -95,7 +95,7 @@ class Tree:
         return found
 
     def ancestors(self, entry: int) -> list[int]:
-        """Return the groups around it, from the inside out, without the whole graph."""
+        """Return the groups around an entry, innermost first, without the whole graph."""
         found = []
         parent = int(self.parent[entry])
         while parent > 0:
@@ -104,13 +104,13 @@ class Tree:
         return found
 
     def is_group(self, entry: int) -> bool:
-        """Return whether it can be expanded."""
+        """Return whether an entry can be expanded."""
         return int(self.end[entry]) > entry + 1
 
     def op(self, entry: int) -> str:
         """Return the operation of a node or a call.
 
-        Of a series of equal operations, that of its members; else empty.
+        For a series, return the common operation of its members; otherwise, empty.
         """
         node = int(self.node[entry])
         if node < 0 and self.kinds[entry] == "series":
@@ -124,7 +124,7 @@ class Tree:
         return nodes[nodes >= 0]
 
     def op_histogram(self, entry: int) -> dict[str, int]:
-        """Return how many nodes of each operation are inside, the most frequent first."""
+        """Return the number of nodes of each operation inside, the most frequent first."""
         codes = np.bincount(self._op_codes[self.nodes_in(entry)], minlength=len(self._op_names))
         order = np.argsort(-codes, kind="stable")
         return {self._op_names[code]: int(codes[code]) for code in order.tolist() if codes[code]}
@@ -140,33 +140,33 @@ class Tree:
 
     @cached_property
     def device_names(self) -> tuple[str, ...]:
-        """The devices of the graph's nodes; the first is empty, for none."""
+        """The devices of the graph's nodes; the first is empty and means none."""
         return ("", *sorted(set(self.model.devices) - {""}))
 
     @cached_property
     def device_codes(self) -> NDArray[np.int32]:
-        """[n]: each node's device, as index into ``device_names``."""
+        """[n]: each node's device, as an index into ``device_names``."""
         return _codes(self.model.devices, self.device_names)
 
     @cached_property
     def xla_names(self) -> tuple[str, ...]:
-        """The XLA clusters of the graph's nodes; the first is empty, for none."""
+        """The XLA clusters of the graph's nodes; the first is empty and means none."""
         return ("", *sorted(set(self.model.xla) - {""}))
 
     @cached_property
     def xla_codes(self) -> NDArray[np.int32]:
-        """[n]: each node's XLA cluster, as index into ``xla_names``."""
+        """[n]: each node's XLA cluster, as an index into ``xla_names``."""
         return _codes(self.model.xla, self.xla_names)
 
     @cached_property
     def aux_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Hosts, ascending, and what is folded into each: the outermost entry of which everything is auxiliary."""
+        """The hosts in ascending order, and what is folded into each: the outermost wholly auxiliary entry."""
         pairs = {(host, self.outermost(aux)) for aux, hosts in self.hosts.items() for host in hosts}
         rows = np.array(sorted(pairs), np.int64).reshape(-1, 2)
         return rows[:, 0], rows[:, 1]
 
     def outermost(self, entry: int) -> int:
-        """Return the largest wholly auxiliary entry around an auxiliary one."""
+        """Return the largest wholly auxiliary entry around an auxiliary entry."""
         parent = int(self.parent[entry])
         while parent > 0 and self.auxiliary[parent]:
             entry, parent = parent, int(self.parent[parent])
@@ -174,7 +174,7 @@ class Tree:
 
     @cached_property
     def tensors(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The tensor of each edge (-1 of control edges); and of each tensor, its first edge and its bytes (or -1)."""
+        """The tensor of each edge (-1 for control edges), and each tensor's first edge and bytes (or -1)."""
         model = self.model
         data = ~model.control
         keys = np.where(data, (model.source << 31) | np.maximum(model.source_slot, 0), -1)
@@ -190,15 +190,15 @@ class Tree:
         return of_edge.astype(np.int64), first.astype(np.int64), sizes
 
     def tensor_text(self, edge: int) -> str:
-        """Return element type and shape of what an edge hands on; empty where nothing is known."""
+        """Return the element type and shape of an edge's tensor; empty if nothing is known."""
         return self.output_text(int(self.model.source[edge]), int(self.model.source_slot[edge]))
 
     def output_text(self, node: int, slot: int) -> str:
-        """Return element type and shape of an output of a node, as "float32 32×128"; empty where nothing is known."""
+        """Return the element type and shape of an output of a node, as "float32 32×128"; empty if nothing is known."""
         return shape_text(self.model.shapes.get((node, slot)), self.model.dtypes.get((node, slot), ""))
 
     def summed(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[m]: values [n] of nodes, summed over what is inside each entry."""
+        """Return values [n] of nodes summed over the content of each entry, [m]."""
         summed: NDArray[np.int64] = _Sums(self.end, self.leaf_of).over(values)
         return summed
 
@@ -209,7 +209,7 @@ def _codes(values: Sequence[str], names: Sequence[str]) -> NDArray[np.int32]:
 
 
 def tree_of(model: GraphModel, most_nodes: int = MOST_NODES) -> Tree:
-    """Return the tree of a graph; calls of functions have their bodies inside, up to ``most_nodes`` nodes in all."""
+    """Return the tree of a graph; calls of functions contain their bodies, up to ``most_nodes`` nodes in total."""
     opened = open_calls(model, most_nodes)
     full = opened.model
     touched = np.zeros(len(full), np.bool_)
@@ -233,7 +233,7 @@ def tree_of(model: GraphModel, most_nodes: int = MOST_NODES) -> Tree:
 def _crossings(
     groups: Groups, model: GraphModel, entries: list[int], hosts: Mapping[int, tuple[int, ...]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return edges between entries that are not auxiliary, as `hierarchy.sibling_edges` of groups as they are now."""
+    """Return the edges between entries that are not auxiliary, as `hierarchy.sibling_edges` of the current groups."""
     of_node = np.array(entries, np.int64)
     source, target = of_node[model.source], of_node[model.target]
     folded = np.zeros(len(groups.paths), np.bool_)
@@ -251,8 +251,8 @@ def _high_degrees(
     """Return members of groups whose degree is far above their siblings' (TensorBoard's ``extractHighInOrOutDegree``).
 
     With the quartiles of the degrees among siblings, more than Q3 + (Q3 - Q1) different inputs or more than
-    Q3 + 4 (Q3 - Q1) different outputs are too many, if they are at least `LEAST_DEGREE`. Of "NoOp" nodes that nothing
-    waits for, as of a whole training step, a single input is.
+    Q3 + 4 (Q3 - Q1) different outputs are too many, if they are at least `LEAST_DEGREE`. For "NoOp" nodes that nothing
+    waits for, such as that of a whole training step, a single input is too many.
     """
     count = len(groups.paths)
     _, a, b = crossings
@@ -287,7 +287,7 @@ def _numbered(
     hosts: Mapping[int, tuple[int, ...]],
     high: NDArray[np.bool_],
 ) -> Tree:
-    """Give entries their final numbers, in preorder, and sums over them."""
+    """Assign entries their final numbers, in preorder, and compute sums over them."""
     order, new, end = _preorder(groups)
     full = opened.model
     parents = np.array(groups.parents, np.int64)[order]
@@ -333,7 +333,7 @@ def _numbered(
 
 
 def _preorder(groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return old numbers in the new order, new numbers by old, and where each entry ends."""
+    """Return the old numbers in the new order, the new numbers by old, and the end of each entry."""
     order: list[int] = []
     stack = [0]
     while stack:
@@ -352,19 +352,19 @@ def _preorder(groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
 
 
 def _where_they_count(leaf_of: NDArray[np.int64], hosts: Mapping[int, tuple[int, ...]]) -> NDArray[np.int64]:
-    """For each node, the entry at which its weights count: its own, or that of its first host."""
+    """Return for each node the entry at which its weights count: its own, or that of its first host."""
     return np.array([hosts[leaf][0] if hosts.get(leaf) else leaf for leaf in leaf_of.tolist()], np.int64)
 
 
 class _Sums:
-    """Sums of values of nodes over entries."""
+    """Sums of node values over entries."""
 
     def __init__(self, end: NDArray[np.int64], leaf_of: NDArray[np.int64]) -> None:
         self._end = end
         self._leaf_of = leaf_of
 
     def over(self, values: NDArray[Any], at: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        """[m]: the sum inside each entry; ``at`` says where a node's value counts if not at its own entry."""
+        """Return the sum inside each entry, [m]; ``at`` gives the entry of each node's value if not its own."""
         where = self._leaf_of if at is None else at
         sums = np.zeros(len(self._end) + 1, values.dtype)
         np.add.at(sums, where + 1, values)

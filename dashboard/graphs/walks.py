@@ -1,4 +1,4 @@
-"""What leads to a node, what follows from it, and how two nodes hang together."""
+"""Dependencies and dependents of a node, and paths between two nodes."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -11,7 +11,7 @@ from stepscope.summary.distinct import distinct_values
 
 Way = Literal["inputs", "outputs"]
 MOST_NODES: Final = 20_000
-"""Nodes that are named."""
+"""Maximum number of nodes to list."""
 
 
 @dataclass(frozen=True)
@@ -19,19 +19,19 @@ class Walk:
     """Nodes that hang together."""
 
     total: int
-    """How many there are."""
+    """Total number of nodes."""
     truncated: bool
-    """Whether not all of them are named."""
+    """Whether the list is incomplete."""
     nodes: tuple[str, ...]
     """Paths of the operations' entries, in the order of the graph, at most `MOST_NODES`."""
     groups: tuple[str, ...]
-    """Paths of all groups that any of them lies in."""
+    """Paths of all groups that contain any of them."""
     shortest: tuple[str, ...] = ()
-    """Of a path: the operations of one with the fewest edges, from its start to its end."""
+    """For a path: the operations of one with the fewest edges, from start to end."""
 
 
 class Links:
-    """The edges of a tree's model, ready to be followed one way."""
+    """The edges of a tree's model, prepared for following them in one direction."""
 
     def __init__(self, tree: Tree, way: Way, *, control: bool = True) -> None:
         model = tree.model
@@ -42,17 +42,17 @@ class Links:
         self._start: Final = np.concatenate(([0], np.cumsum(np.bincount(near[taken], minlength=len(model)))))
 
     def next(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where the edges of nodes lead, and which of the nodes each comes from."""
+        """Return the targets of the edges of nodes, and the node that each comes from."""
         counts = self._start[nodes + 1] - self._start[nodes]
         steps = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         return self._far[np.repeat(self._start[nodes], counts) + steps], np.repeat(nodes, counts)
 
     def reached(self, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """[n]: what is reached from the nodes, themselves included."""
+        """Return whether each node, [n], is reached from ``nodes``; these are included."""
         return self.previous(nodes) >= -1
 
     def previous(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[n]: the node from which each is reached first, in the fewest steps; -1 of the first, -2 if not reached."""
+        """Return [n]: the node from which each is reached in the fewest steps; -1 at the start, -2 if not reached."""
         previous = np.full(len(self._start) - 1, -2, np.int64)
         previous[nodes] = -1
         while len(nodes):
@@ -64,8 +64,8 @@ class Links:
 
 
 def trace(tree: Tree, entry: int, way: Way, *, control: bool = True) -> Walk:
-    """Return all that an entry depends on (``inputs``) or that depends on it (``outputs``), without what is inside of
-    it.
+    """Return everything that an entry depends on (``inputs``) or that depends on it (``outputs``), without its own
+    content.
     """
     start = tree.nodes_in(entry)
     reached = Links(tree, way, control=control).reached(start)
@@ -74,7 +74,7 @@ def trace(tree: Tree, entry: int, way: Way, *, control: bool = True) -> Walk:
 
 
 def path(tree: Tree, start: int, end: int, *, control: bool = True) -> Walk:
-    """Return all nodes on ways along the edges from one entry to another, and one shortest way.
+    """Return all nodes on paths along the edges from one entry to another, and one shortest path.
 
     Empty if there is none.
     """

@@ -1,4 +1,4 @@
-"""What nodes hold and do: trainable parameters, and floating-point operations of one call where they are known."""
+"""Content and cost of nodes: trainable parameters, and floating-point operations of one call if known."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,16 +21,16 @@ _NOT_TRAINED: Final = re.compile(
     r"learning_rate|decay|beta_?[12](_power)?|(Adam|Momentum|RMSProp|Adagrad|Ftrl)(_\d+)?|ExponentialMovingAverage)"
     r"([/:._\d].*)?$"
 )
-"""Names of variables that optimizers and normalizations keep for themselves."""
+"""Names of variables that optimizers and normalizations use internally."""
 
 _MOST_ELEMENTS: Final = 1 << 45
-"""What a shape says beyond it is damage, and sums of it would need more than 64 bits."""
+"""Larger shapes are treated as damaged; sums of them would need more than 64 bits."""
 _PRODUCTS: Final[Mapping[str, int]] = {
     **dict.fromkeys(("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Gemm"), 0),
     **dict.fromkeys(("aten::mm", "aten::matmul", "aten::bmm", "aten::linear"), 0),
     **dict.fromkeys(("aten::addmm", "aten::baddbmm"), 1),
 }
-"""Matrix products, and which input is the left matrix."""
+"""Matrix products, and the index of the left matrix among the inputs."""
 _TRANSPOSED: Final = ("transpose_a", "adj_x", "transA")
 _CONVOLUTIONS_OUT_LAST: Final = frozenset(("Conv1D", "Conv2D", "Conv3D"))
 _CONVOLUTIONS_OUT_FIRST: Final = frozenset(
@@ -63,11 +63,11 @@ _ELEMENTWISE_TORCH: Final = frozenset(
 
 
 def parameters_of(model: GraphModel) -> NDArray[np.int64]:
-    """[n]: elements of trainable weights that each node holds.
+    """Return the elements of trainable weights in each node, [n].
 
-    Where the graph has optimizer steps, the variables that they change are trainable; elsewhere all floating-point
-    ones but those that optimizers and normalizations keep, told by name. In a graph without variables, as of a frozen
-    model or one from ONNX, floating-point constants that are no scalars count.
+    If the graph has optimizer steps, the variables that they change are trainable; otherwise all floating-point ones
+    except those that optimizers and normalizations use internally, told by name. In a graph without variables, such as
+    a frozen model or one from ONNX, floating-point constants that are not scalars count.
     """
     held = np.zeros(len(model), np.int64)
     variables = [node for node, op in enumerate(model.ops) if op in VARIABLES]
@@ -109,7 +109,7 @@ def _constant_elements(model: GraphModel, node: int) -> int:
 
 
 def _trained(model: GraphModel) -> set[int]:
-    """Return the variables that optimizer steps change: their first inputs, through arguments of functions."""
+    """Return the variables that optimizer steps change: their first inputs, traced through arguments of functions."""
     steps = np.array([_APPLY.fullmatch(op) is not None for op in model.ops], np.bool_)
     if not steps.any():
         return set()
@@ -129,9 +129,9 @@ def _trained(model: GraphModel) -> set[int]:
 
 
 def flops_of(model: GraphModel) -> NDArray[np.float64]:
-    """[n]: floating-point operations of each node, a multiplication and an addition being two; NaN if not known.
+    """Return the floating-point operations of each node, [n]; a multiplication and an addition are two; NaN if unknown.
 
-    Known are matrix products, convolutions and elementwise operations whose shapes the graph tells wholly.
+    They are known for matrix products, convolutions and elementwise operations whose shapes are complete in the graph.
     """
     flops = np.full(len(model), np.nan)
     formulas = {op: formula for op in set(model.ops) if (formula := _formula(op)) is not None}
@@ -147,7 +147,7 @@ def flops_of(model: GraphModel) -> NDArray[np.float64]:
 
 
 def products_of(model: GraphModel) -> NDArray[np.bool_]:
-    """[n]: whether each node is a matrix product or a convolution, nearly all of what a model computes."""
+    """Return whether each node, [n], is a matrix product or a convolution, nearly all of a model's computation."""
     products = {op for op in set(model.ops) if (formula := _formula(op)) is not None and formula is not _elementwise}
     return np.array([op in products for op in model.ops], np.bool_)
 
@@ -189,7 +189,7 @@ def _product(model: GraphModel, node: int, inputs: Mapping[int, Shape | None]) -
 
 
 def _convolution(model: GraphModel, node: int, inputs: Mapping[int, Shape | None]) -> float | None:
-    """Return two for each element of the output and each weight that it is made from."""
+    """Return two operations for each element of the output and each weight that it is computed from."""
     elements, kernel = elements_of(model.shapes.get((node, 0))), inputs.get(1)
     weights = elements_of(kernel)
     if elements is None or not kernel or not weights:
@@ -201,7 +201,7 @@ def _convolution(model: GraphModel, node: int, inputs: Mapping[int, Shape | None
 
 
 def _convolution_gradient(model: GraphModel, node: int, inputs: Mapping[int, Shape | None]) -> float | None:
-    """As many as the convolution itself: for each element of what comes back and each weight of an output channel."""
+    """Return as many as for the convolution: for each element of the gradient and each weight of an output channel."""
     elements = elements_of(inputs.get(2))
     kernel = inputs.get(1) if model.ops[node] == "Conv2DBackpropInput" else model.shapes.get((node, 0))
     weights = elements_of(kernel)
@@ -215,7 +215,7 @@ def _elementwise(model: GraphModel, node: int, inputs: Mapping[int, Shape | None
 
 
 def parameter_bytes_of(model: GraphModel, parameters: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[n]: bytes of the trainable weights that each node holds."""
+    """Return the bytes of trainable weights in each node, [n]."""
     held = np.zeros(len(model), np.int64)
     for node in np.flatnonzero(parameters).tolist():
         dtype = model.dtypes.get((node, 0), "")

@@ -1,7 +1,7 @@
 """The dashboard in a notebook: the magic ``%stepscope``, and the same as functions.
 
-``%load_ext stepscope`` (or ``%load_ext dashboard``), then ``%stepscope --logdir logs``. The server runs as a process of
-its own, on this machine only unless told otherwise, and ends with the kernel.
+``%load_ext stepscope`` (or ``%load_ext dashboard``), then ``%stepscope --logdir logs``. The server runs as a
+separate process, reachable only from this machine by default, and ends with the kernel.
 """
 
 import atexit
@@ -29,7 +29,7 @@ COLAB_FRAMES: Final = (
     "https://*.googleusercontent.com",
     "https://*.colab.dev",
 )
-"""Whose pages show a server of a Colab kernel."""
+"""Origins of the pages that show a server of a Colab kernel."""
 
 Place = Literal["colab", "hub", "local"]
 
@@ -41,7 +41,7 @@ _STOP_SECONDS: Final = 5.0
 
 
 class ServerError(UserError):
-    """The server did not start; the message is its own."""
+    """The server did not start; the message contains its output."""
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -55,11 +55,11 @@ def stepscope_magic(line: str) -> None:
 
 
 def start(line: str, *, echo: Callable[[str], None] = print) -> None:
-    """Start a dashboard, or take the one that runs with the same arguments in the same folder, and shows it.
+    """Start a dashboard, or reuse the one running with the same arguments in the same folder, and show it.
 
     Args:
-        line: what would be given to ``stepscope serve`` on a command line, and ``--height`` in pixels.
-        echo: says what happened, a line at a time. What goes wrong is said too, and not raised.
+        line: the arguments of ``stepscope serve`` as on a command line, and ``--height`` in pixels.
+        echo: receives messages, one line at a time. Errors are reported this way too, not raised.
     """
     try:
         arguments, height = parse_line(line)
@@ -75,7 +75,7 @@ def start(line: str, *, echo: Callable[[str], None] = print) -> None:
 
 
 def list() -> None:
-    """Print the dashboards that notebooks of this user started and that still run."""
+    """Print the running dashboards that this user's notebooks started."""
     servers = running_servers()
     for server in servers:
         print(f"port {server.port}: {shlex.join(server.arguments)} in {server.folder} (process {server.pid})")
@@ -84,11 +84,11 @@ def list() -> None:
 
 
 def display(port: int | None = None, height: int = DEFAULT_HEIGHT) -> None:
-    """Show a running dashboard once more.
+    """Show a running dashboard again.
 
     Args:
-        port: which; None for the one that was started last.
-        height: pixels.
+        port: port of the dashboard; None for the one that was started last.
+        height: height in pixels.
     """
     servers = [server for server in running_servers() if port in (None, server.port)]
     if not servers:
@@ -123,10 +123,10 @@ def parse_line(line: str) -> tuple[tuple[str, ...], int]:
 
 
 def find_or_launch(arguments: tuple[str, ...]) -> tuple[RunningServer, bool]:
-    """Return the server that runs with these arguments in this folder, or a new one; and whether it ran before.
+    """Return the server running with these arguments in this folder, or a new one, and whether it was already running.
 
     Raises:
-        ServerError: it does not start.
+        ServerError: the server does not start.
     """
     folder = os.getcwd()
     for server in running_servers():
@@ -139,7 +139,7 @@ def launch(arguments: tuple[str, ...], folder: str) -> RunningServer:
     """Start a server and wait until it answers.
 
     Raises:
-        ServerError: it ends, or does not answer in three minutes; the message has what it said.
+        ServerError: the server ends, or does not answer within three minutes; the message contains its output.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
         process = subprocess.Popen(
@@ -162,7 +162,7 @@ def launch(arguments: tuple[str, ...], folder: str) -> RunningServer:
 
 
 def stop(process: "subprocess.Popen[bytes]") -> None:
-    """End a server that was started here; nothing if it has ended."""
+    """End a server that was started here; one that has already ended is no error."""
     if process.stdin is not None:
         with contextlib.suppress(OSError):
             process.stdin.close()
@@ -175,14 +175,14 @@ def stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def place_of_notebook() -> Place:
-    """Return where the notebook's pages come from."""
+    """Return where the notebook is served from."""
     if "google.colab" in sys.modules:
         return "colab"
     return "hub" if os.environ.get("JUPYTERHUB_SERVICE_PREFIX") else "local"
 
 
 def show(server: RunningServer, height: int, echo: Callable[[str], None]) -> None:
-    """Put the dashboard into the notebook, or say how to reach it where the browser cannot."""
+    """Show the dashboard in the notebook, or explain how to reach it where the browser cannot."""
     place = place_of_notebook()
     match place:
         case "colab":
@@ -202,13 +202,13 @@ def show(server: RunningServer, height: int, echo: Callable[[str], None]) -> Non
 
 
 def forwarded(server: RunningServer) -> str:
-    """Return the page's address for a machine that the server's port was forwarded to."""
+    """Return the page's address on a machine that the server's port is forwarded to."""
     parts = urlsplit(server.url)
     return urlunsplit(("http", f"localhost:{server.port}", parts.path, parts.query, ""))
 
 
 def iframe(url: str, height: int) -> str:
-    """Return the frame as HTML; light or dark as the system says."""
+    """Return the frame as HTML; it is light or dark according to the system setting."""
     return (
         f'<iframe src="{html.escape(url)}" title="Stepscope" allow="clipboard-write" '
         f'style="width: 100%; height: {height}px; border: 1px solid #8884; border-radius: 6px"></iframe>'
@@ -216,7 +216,7 @@ def iframe(url: str, height: int) -> str:
 
 
 def _for_serve(arguments: Sequence[str], place: Place) -> tuple[str, ...]:
-    """With a free port where none was asked for; in Colab with its frames, and the names that they are opened under."""
+    """Return arguments with a free port if none was given; in Colab also with its frame origins and their hosts."""
     own = any(word.partition("=")[0] == "--port" for word in arguments)
     more = () if own else ("--port", "0")
     if place != "colab":

@@ -1,4 +1,4 @@
-"""The dashboards that notebooks of this user started: a small file each, in a folder that only the user can read."""
+"""Dashboards that this user's notebooks started: one small file each, in a folder that only the user can read."""
 
 import os
 import socket
@@ -26,10 +26,10 @@ class RunningServer:
     arguments: tuple[str, ...]
     """As given to ``stepscope serve``."""
     folder: str
-    """The working directory, which relative paths in ``arguments`` begin at."""
+    """The working directory, which relative paths in ``arguments`` start from."""
 
     def answers(self) -> bool:
-        """Return whether the process lives and something listens on the port."""
+        """Return whether the process is alive and something listens on the port."""
         try:
             os.kill(self.pid, 0)
             with socket.create_connection((self.host, self.port), timeout=_CONNECT_SECONDS):
@@ -39,10 +39,10 @@ class RunningServer:
 
 
 def registry_folder() -> Path:
-    """Return where the files are: made with rights for nobody but the user.
+    """Return the folder of the files, created so that only the user has access.
 
     Raises:
-        UserError: the folder is there and belongs to somebody else.
+        UserError: the folder exists and belongs to another user.
     """
     who = str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     folder = Path(tempfile.gettempdir()) / f"stepscope-{who}"
@@ -55,7 +55,7 @@ def registry_folder() -> Path:
 
 
 def remember(server: RunningServer) -> None:
-    """Write a server's file, readable by the user only; it is whole or not there."""
+    """Write a server's file atomically, readable only by the user."""
     folder = registry_folder()
     handle, written = tempfile.mkstemp(dir=folder)
     with os.fdopen(handle, "wb") as file:
@@ -69,7 +69,7 @@ def forget(pid: int) -> None:
 
 
 def running_servers() -> tuple[RunningServer, ...]:
-    """Return the servers that answer, by process number; files of others, and files that are none, are removed."""
+    """Return the servers that answer, ordered by process ID; remove the files of all others, and invalid files."""
     found = []
     for path in sorted(registry_folder().glob("*.json")):
         try:

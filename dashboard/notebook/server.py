@@ -1,6 +1,6 @@
 """``stepscope serve`` for a notebook: it ends when its standard input does, which is when the kernel is gone.
 
-So that nothing stays behind even where the kernel was killed.
+This way, nothing stays behind even if the kernel is killed.
 """
 
 import os
@@ -12,7 +12,7 @@ from stepscope.dashboard.cli.main import main
 
 
 def end_with_input() -> None:
-    """Wait for the end of the standard input, then interrupts this process as Ctrl+C does."""
+    """Wait for the end of standard input, then interrupt this process as Ctrl+C does."""
     while os.read(sys.stdin.fileno(), 4096):
         pass
     os.kill(os.getpid(), signal.SIGINT)

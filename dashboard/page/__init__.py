@@ -1,1 +1,1 @@
-"""The page around the panels: its layout, its settings in the URL, colors, icons, and its scripts as they are sent."""
+"""The page around the panels: its layout, its settings in the URL, colors, icons, and its scripts as sent."""

@@ -1,4 +1,4 @@
-"""The page's own scripts, styles and icons: addressed by content, kept by browsers forever, sent compressed."""
+"""The page's own scripts, styles and icons: addressed by content, cached by browsers forever, sent compressed."""
 
 import hashlib
 import os
@@ -16,19 +16,19 @@ from stepscope.summary.errors import UserError
 FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
 ICONS: Final = bundle.ROOT / "web" / "icons"
 VARIANT: Final = "STEPSCOPE_PAGE"
-"""Environment variable that names the bundle to serve, where it is another than `bundle.SHIPPED`."""
+"""Environment variable that names the bundle to serve, if it is not `bundle.SHIPPED`."""
 _STATIC_IMPORT: Final = re.compile(rb"""(?:from|import)\s*"\./([\w.-]+\.js)\"""")
 _ENCODINGS: Final = (("br", ".br"), ("gzip", ".gz"))
 
 
 class PageAssets:
-    """What the page consists of beside Dash's own scripts.
+    """The parts of the page besides Dash's own scripts.
 
     Args:
-        variant: of the bundle. One that is not made of the modules as they are is made again.
+        variant: variant of the bundle. A bundle that does not match the current modules is built again.
 
     Raises:
-        UserError: it cannot be made.
+        UserError: the bundle cannot be built.
     """
 
     def __init__(self, variant: str | None = None) -> None:
@@ -45,7 +45,7 @@ class PageAssets:
 
     @property
     def head(self) -> str:
-        """The page's head: the style, and the script with what it imports at once; relative to the page's address."""
+        """The page's head: the style, and the script with its immediate imports, relative to the page's address."""
         imported = (name.decode() for name in _STATIC_IMPORT.findall(self._files[self._entry]))
         addresses = [f"page/{self._digest}/{name}" for name in (self._entry, *imported)]
         return "\n".join(
@@ -57,11 +57,11 @@ class PageAssets:
 
     @property
     def foot(self) -> str:
-        """What the page's end needs: the script, which runs after those of Dash and starts it."""
+        """The end of the page: the script, which runs after Dash's scripts and starts Dash."""
         return f'<script type="module" src="page/{self._digest}/{self._entry}"></script>'
 
     def router(self) -> APIRouter:
-        """``/page/<digest>/<file>``: another content has another address."""
+        """Return the route ``/page/<digest>/<file>``; different content has a different address."""
         routes = APIRouter(route_class=LightRoute)
 
         @routes.get("/page/{digest}/{name}", include_in_schema=False)

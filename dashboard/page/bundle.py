@@ -1,7 +1,7 @@
-"""Makes the bundle of the page's scripts from their modules, with Deno.
+"""Builds the bundle of the page's scripts from their modules, with Deno.
 
-The package is built with it (hatch_build.py), and a checkout whose modules have changed makes it again at the start. It
-needs Brotli and the standard library alone, as it runs where the package is not installed yet.
+The package build uses it (hatch_build.py), and a checkout whose modules have changed rebuilds the bundle at the start.
+It needs only Brotli and the standard library, as it also runs before the package is installed.
 """
 
 import gzip
@@ -19,34 +19,32 @@ from urllib.parse import quote
 import brotli
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-"""The folder whose ``web`` folders, its own and those of its rooms and panels, hold the modules."""
+"""The folder whose ``web`` folders, including those of its subfolders and panels, hold the modules."""
 STYLE: Final = "page.css"
 SHIPPED: Final = "main"
-"""What users get."""
+"""The variant that users get."""
 DEBUG: Final = "debug"
-"""The same, with handles for tests and benchmarks on ``window.stepscope``."""
+"""The same variant, with handles for tests and benchmarks on ``window.stepscope``."""
 _STAMP: Final = "modules.txt"
 _SCRATCH: Final = ".bundle-"
 
 
 class BundleError(Exception):
-    """The bundle cannot be made; the message is a sentence for a person."""
+    """The bundle cannot be built; the message is a readable sentence."""
 
 
 def folder_of(variant: str, root: Path = ROOT) -> Path:
-    """Return where a variant's bundle lies: the entry ``VARIANT.js``, its chunks, and each of them compressed."""
+    """Return the folder of a variant's bundle: the entry ``VARIANT.js``, its chunks, and compressed copies of each."""
     return root / "web" / f"{variant}_bundle"
 
 
 def modules(root: Path = ROOT) -> list[Path]:
-    """Return the modules of the page without their tests; none where the package was installed without them."""
+    """Return the modules of the page without their tests; empty if the package was installed without modules."""
     return sorted(path for path in _sources(root, ".ts") if not path.name.endswith(".test.ts"))
 
 
 def styles(root: Path = ROOT) -> list[Path]:
-    """Return the style sheets, in the order in which they apply: by name, so that the page's own come before the
-    panels'.
-    """
+    """Return the style sheets in the order in which they apply: by name, so that the page's precede the panels'."""
     return sorted(_sources(root, ".css"), key=lambda path: path.name)
 
 
@@ -57,7 +55,7 @@ def icons(root: Path = ROOT) -> dict[str, Path]:
 
 
 def _sources(root: Path, suffix: str) -> Iterator[Path]:
-    """Yield what is written by hand: no bundle, nor what another process is making of one and may remove meanwhile."""
+    """Yield the hand-written files: no bundle, nor files that another process is building and may remove meanwhile."""
     for top in (root / "web", *root.glob("*/web"), *root.glob("panels/*/web")):
         for parent, folders, names in os.walk(top):
             folders[:] = [name for name in folders if not name.startswith(_SCRATCH) and not name.endswith("_bundle")]
@@ -65,13 +63,13 @@ def _sources(root: Path, suffix: str) -> Iterator[Path]:
 
 
 def is_current(variant: str, root: Path = ROOT) -> bool:
-    """Return whether the bundle is that of the modules and styles as they are; without modules any bundle is."""
+    """Return whether the bundle matches the current modules and styles; without modules, any bundle does."""
     stamp = folder_of(variant, root) / _STAMP
     return stamp.is_file() and (not modules(root) or stamp.read_text("ascii") == _digest(root))
 
 
 def entry_of(variant: str, root: Path = ROOT) -> str:
-    """Return the module that starts the page: it knows its panels by their folders, in a folder of ``web``."""
+    """Return the source of the module that starts the page, for a folder of ``web``; it imports panels by folder."""
     folders = [path.parent for path in sorted(root.glob("panels/*/web/index.ts"))]
     lines = [f'import "../../{(folder / "index.ts").relative_to(root).as_posix()}";' for folder in folders]
     lines.append('import { start } from "../page/start.ts";')
@@ -93,7 +91,7 @@ def make(variant: str, root: Path = ROOT) -> None:
     """Bundle, minify and compress the modules and the styles.
 
     Raises:
-        BundleError: Deno is not there, or finds something wrong with them.
+        BundleError: Deno is missing, or finds an error in them.
     """
     target = folder_of(variant, root)
     digest = _digest(root)
@@ -134,7 +132,7 @@ def make(variant: str, root: Path = ROOT) -> None:
 
 
 def _icon_properties(root: Path) -> str:
-    """Return properties ``--icon-NAME`` of the page; an ``icon.svg`` is that of its panel."""
+    """Return the properties ``--icon-NAME`` of the page; an ``icon.svg`` belongs to its panel."""
     properties = (
         f"""--icon-{name}: url("data:image/svg+xml,{quote(path.read_text("utf-8").strip(), safe=" =:/'")}");"""
         for name, path in sorted(icons(root).items())
@@ -143,7 +141,7 @@ def _icon_properties(root: Path) -> str:
 
 
 def compress(path: Path) -> None:
-    """Write the file compressed beside it: ``.gz`` and ``.br``."""
+    """Write compressed copies beside the file: ``.gz`` and ``.br``."""
     content = path.read_bytes()
     path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(content, 9, mtime=0))
     path.with_name(f"{path.name}.br").write_bytes(brotli.compress(content))
@@ -159,10 +157,10 @@ def _digest(root: Path) -> str:
 
 
 def deno() -> str:
-    """Return the path of Deno: that of the package ``deno``, else the one on the path.
+    """Return the path of Deno: from the package ``deno``, else from the search path.
 
     Raises:
-        BundleError: it is in neither place.
+        BundleError: Deno is in neither place.
     """
     with suppress(ImportError, FileNotFoundError):
         # It is looked for beside the interpreter; in an isolated build it lies on the path alone.

@@ -1,4 +1,4 @@
-"""Colors that stay with a run: it has the same color in every chart, and later runs change none."""
+"""Stable colors of runs: a run has the same color in every chart, and later runs do not change it."""
 
 import zlib
 from collections.abc import Iterable, Mapping
@@ -59,15 +59,15 @@ RING: Final = 10
 
 
 def color_at(place: int, name: str) -> RunColor:
-    """Return the color at a place of the palette; behind its end, one by the hash of the name."""
+    """Return the color at a place in the palette; beyond its end, a color derived from the hash of the name."""
     if place < len(PALETTE):
         return PALETTE[place]
     return PALETTE[zlib.crc32(name.encode("utf-8", "surrogatepass")) % len(PALETTE)]
 
 
 def assign_colors(names: Iterable[str], first: int = 0) -> Mapping[str, RunColor]:
-    """Give every name a color: those of the palette in its order, from the place ``first`` on.
+    """Assign a color to every name: the colors of the palette in order, starting at the place ``first``.
 
-    Names come in order of their first appearance, so that later ones never change earlier ones.
+    Names must be in order of first appearance, so that later names never change the colors of earlier ones.
     """
     return {name: color_at(place, name) for place, name in enumerate(dict.fromkeys(names), first)}

@@ -1,4 +1,4 @@
-"""Ids and small parts that the page and every panel share."""
+"""IDs and small components shared by the page and every panel."""
 
 from collections.abc import Mapping, Sequence
 from secrets import token_hex
@@ -12,15 +12,15 @@ from stepscope.dashboard.page.state import Setting, View
 
 
 def setting_id(name: str) -> dict[str, str]:
-    """Return id of a control whose ``value`` is the URL parameter ``name``.
+    """Return the id of a control whose ``value`` is the URL parameter ``name``.
 
-    Dash cannot take a dot in an id of this form, so it stands as a colon there; ``web/page/view.ts`` turns it back.
+    Dash does not accept a dot in an id of this form, so it becomes a colon; ``web/page/view.ts`` reverses this.
     """
     return {"type": "setting", "name": name.replace(".", ":")}
 
 
 def toggle_id(name: str) -> dict[str, str]:
-    """Return id of a control whose ``checked`` is the URL parameter ``name``: on or off."""
+    """Return the id of a control whose ``checked`` is the URL parameter ``name``: on or off."""
     return {"type": "toggle", "name": name.replace(".", ":")}
 
 
@@ -40,10 +40,10 @@ def scheme_input(panel: str) -> Input:
 
 
 def panel_stores(panel: str, query: str, revision: int | None, scheme: str | None) -> list[dcc.Store]:
-    """Return what the inputs above listen to; the page puts it beside the open panel and keeps it up to date.
+    """Return the stores that the inputs above listen to; the page puts them beside the open panel and updates them.
 
-    What the panel was made of stays as it is: by it the page knows a panel that was mounted again, and one that comes
-    after the view has changed.
+    The store ``panel-made`` never changes: with it, the page recognizes a panel that was mounted again, and one that
+    arrives after the view has changed.
     """
     made = {"key": token_hex(8), "view": query}
     values = {"panel-made": made, "panel-view": query, "panel-revision": revision, "panel-scheme": scheme}
@@ -51,12 +51,12 @@ def panel_stores(panel: str, query: str, revision: int | None, scheme: str | Non
 
 
 def mount_point(panel: str) -> html.Div:
-    """Return the element that a plug-in's ``index.js`` is given to fill; a panel has one."""
+    """Return the element that a plug-in's ``index.js`` fills; each panel has one."""
     return html.Div(className="mount-point", **{"data-plugin": panel})
 
 
 def segmented(setting: Setting[str], view: View, options: dict[str, str], label: str) -> dmc.SegmentedControl:
-    """Return a row of choices, ``options`` as value -> label."""
+    """Return a row of choices; ``options`` maps values to labels."""
     return dmc.SegmentedControl(
         id=setting_id(setting.name),
         value=setting.of(view),
@@ -67,9 +67,7 @@ def segmented(setting: Setting[str], view: View, options: dict[str, str], label:
 
 
 def side_scroll(row: Any, class_name: str = "") -> html.Div:
-    """Return a row of choices that may be wider than the page: it scrolls, by arrows at its ends too
-    (``toolbars.ts``).
-    """
+    """Return a row of choices that scrolls if wider than the page, also by arrows at its ends (``toolbars.ts``)."""
 
     def arrow(end: str, icon_name: str) -> html.Button:
         return html.Button(
@@ -88,7 +86,7 @@ def switch(setting: Setting[bool], view: View, label: str) -> dmc.Switch:
 
 
 def short_select(setting: Setting[str], view: View, options: Mapping[str, str], label: str, **more: Any) -> dmc.Select:
-    """Return a list of a few choices, ``options`` as value -> label."""
+    """Return a list of a few choices; ``options`` maps values to labels."""
     return dmc.Select(
         id=setting_id(setting.name),
         value=setting.of(view),
@@ -100,7 +98,7 @@ def short_select(setting: Setting[str], view: View, options: Mapping[str, str], 
 
 
 _MOST_OPTIONS: Final = 1_000
-"""Of a list that are there at once; a search looks through all."""
+"""Maximum number of options of a list that are loaded at once; a search covers all."""
 
 
 def long_select(
@@ -113,7 +111,7 @@ def long_select(
     nothing: str = "No matches",
     **more: Any,
 ) -> dmc.Select:
-    """Return a list of many long names that is searched; ``nothing`` is said where none is found."""
+    """Return a searchable list of many long names; it shows ``nothing`` if none is found."""
     return dmc.Select(
         id=setting_id(setting.name),
         value=value,
@@ -132,7 +130,7 @@ def long_select(
 
 
 def number_slider(setting: Setting[float], view: View, label: str, step: float) -> dmc.Slider:
-    """Return a slider for a number from its least to its largest."""
+    """Return a slider for a number from its minimum to its maximum."""
     assert setting.limits is not None
     least, most = setting.limits
     return dmc.Slider(
@@ -151,7 +149,7 @@ def number_slider(setting: Setting[float], view: View, label: str, step: float) 
 
 
 def pattern_input(name: str, value: str, placeholder: str, label: str) -> dmc.TextInput:
-    """Return a field for a regular expression; the page and panels write what is wrong with it into ``error``."""
+    """Return a field for a regular expression; the page and panels write its error message into ``error``."""
     return dmc.TextInput(
         id=setting_id(name),
         value=value,
@@ -167,5 +165,5 @@ def pattern_input(name: str, value: str, placeholder: str, label: str) -> dmc.Te
 
 
 def tag_filter_input(view: View) -> dmc.TextInput:
-    """Return the field for the tags that every panel of cards shows."""
+    """Return the field that filters the tags in every panel of cards."""
     return pattern_input("tag_filter", view.tag_filter, "Filter tags (regex)", "Filter tags by regular expression")

@@ -1,4 +1,4 @@
-"""The page's HTML, which depends on what is installed alone: Dash's, with scripts and styles of our own."""
+"""The page's HTML: Dash's, with Stepscope's scripts and styles; it depends only on what is installed."""
 
 import re
 from collections.abc import Callable
@@ -33,19 +33,19 @@ INDEX: Final = """<!DOCTYPE html>
 </html>
 """
 NEEDLESS_SCRIPTS: Final = re.compile(r'<script src="[^"]*/(?:deps/polyfill@|dash_table/)[^"]*"></script>\n?')
-"""Of Dash: what browsers without modules would need (see web/core/old_generators.ts), and a table that no panel has."""
+"""Dash scripts for browsers without modules (see web/core/old_generators.ts), and for a table that no panel uses."""
 
 
 class Page(Dash):  # type: ignore[misc]
-    """A Dash application without the scripts, and the components, that its page does not need."""
+    """A Dash application without the scripts and components that its page does not need."""
 
     @cached_property
     def markup(self) -> MarkupMaker:
-        """Makes markup of what no callback has to do with."""
+        """Converts elements that no callback uses to markup."""
         return MarkupMaker(self._callback_list)
 
     def callback(self, *arguments: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-        """Register a callback, of whose answers markup is made."""
+        """Register a callback whose results are converted to markup."""
         register = super().callback(*arguments, **options)
         return lambda function: register(self._with_markup(function))
 
@@ -71,21 +71,21 @@ class Page(Dash):  # type: ignore[misc]
         return html
 
     def _config(self) -> dict[str, Any]:
-        """Return what the page tells Dash's scripts: without WebSockets, which they would try again and again."""
+        """Return the configuration of Dash's scripts, without WebSockets, which they would try again and again."""
         config: dict[str, Any] = super()._config()
         config.pop("websocket", None)
         return config
 
 
 def make_page(server: FastAPI, access: Access, assets: PageAssets, title: str, more_head: str = "") -> Page:
-    """Return the page of a server, without its layout; its routes are the server's from now on.
+    """Return the page of a server, without its layout, and add its routes to the server.
 
     Args:
         server: the application.
-        access: with the prefix of the addresses.
+        access: provides the prefix of the addresses.
         assets: scripts and styles.
-        title: of the browser tab.
-        more_head: what the page's head has beside those of ``assets``.
+        title: title of the browser tab.
+        more_head: content of the page's head besides that of ``assets``.
     """
     head = f"{assets.head}\n{more_head}" if more_head else assets.head
     page = Page(

@@ -1,4 +1,4 @@
-"""What answers for the page itself, its scripts and its styles, while all behind it is still being imported."""
+"""An application that serves the page, its scripts and its styles while everything else is still being imported."""
 
 from dash import html
 from fastapi import FastAPI
@@ -11,11 +11,11 @@ from stepscope.dashboard.server.work import RequestAtHand
 
 
 class Front:
-    """The page without a layout, and its files, as an application of their own.
+    """The page without a layout, and its files, as a separate application.
 
     Args:
-        access: who may use it, which its caller sees to; its prefix is in the addresses.
-        title: of the browser tab.
+        access: who may use it, which the caller enforces; its prefix is in the addresses.
+        title: title of the browser tab.
     """
 
     def __init__(self, access: Access, title: str) -> None:
@@ -27,4 +27,4 @@ class Front:
         self.app.add_middleware(RequestAtHand)
         self.app.add_middleware(Compression)
         self.scripts = page.csp_hashes()
-        """Hashes of the scripts that stand in the page itself, for its policy."""
+        """Hashes of the page's inline scripts, for its content security policy."""

@@ -1,4 +1,4 @@
-"""What was skipped, lost or hidden in the log directory, where the user sees it."""
+"""The badge that shows users what was skipped, lost or hidden in the log directory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ from stepscope.summary.snapshot import Snapshot
 
 MOST_FILES = 50
 MOST_DAMAGES = 5
-"""Stretches of one file that the badge lists; the Health tab has them all."""
+"""Maximum number of damaged stretches per file that the badge lists; the Health tab has all."""
 READING_ID = "reading"
-"""Where the header says how far the first pass is."""
+"""The id of the header's element that shows the progress of the first pass."""
 
 
 def is_bad(file: FileHealth) -> bool:
-    """Return whether something of the file was lost, or all of it cannot be read."""
+    """Return whether some of the file was lost, or none of it can be read."""
     return bool(file.damage_count or file.error)
 
 
 def is_read(file: FileHealth) -> bool:
-    """Return whether the file was gone through as far as it goes."""
+    """Return whether the file was processed to its end."""
     return file.bytes_read >= file.size or file.waiting or is_bad(file)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a pass over many files is."""
+    """The progress of a pass over many files."""
 
     files_read: int
     files: int
@@ -43,13 +43,13 @@ class Progress:
 
     @property
     def percent(self) -> float:
-        """By bytes, or by files where no file has any; 0 to 100."""
+        """The progress by bytes, or by files if none has any; from 0 to 100."""
         done, total = (self.bytes_read, self.bytes) if self.bytes else (self.files_read, self.files)
         return 100 * done / total if total else 0.0
 
 
 def progress(snapshot: Snapshot) -> Progress | None:
-    """Return how far the first pass is; None when it has ended."""
+    """Return the progress of the first pass; None if it has ended."""
     if not snapshot.loading:
         return None
     files = [file for file in snapshot.health if not file.is_folder]
@@ -72,7 +72,7 @@ def reading_texts(at: Progress) -> tuple[str, ...]:
 
 
 def reading_bar(at: Progress) -> list[Any]:
-    """Return the progress in the header: a bar along its lower edge, and the words where there is room."""
+    """Return the progress in the header: a bar along its lower edge, and text if there is room."""
     texts = reading_texts(at)
     return [
         html.Div(
@@ -93,7 +93,7 @@ def reading_bar(at: Progress) -> list[Any]:
 
 
 def register_progress(app: Dash, live: Live) -> None:
-    """Add the callback that keeps the header's bar up to date; the bar is there whichever panel is open."""
+    """Add the callback that updates the header's progress bar, which exists whichever panel is open."""
 
     @app.callback(
         Output(READING_ID, "children"),
@@ -112,13 +112,13 @@ def register_progress(app: Dash, live: Live) -> None:
 
 
 def writers_text(at_once: Mapping[str, int]) -> str:
-    """Return the runs that several writers wrote to at once, and how many, in words; there is at least one."""
+    """Return in words which runs several writers wrote to at once, and how many; there must be at least one."""
     up_to = "up to " if len(set(at_once.values())) > 1 else ""
     return f"{up_to}{count(max(at_once.values()))} writers at once in {counted(len(at_once), 'run')}"
 
 
 def file_entry(file: FileHealth) -> html.Li:
-    """Return one file: what is wrong with it, and where."""
+    """Return the entry of one file: what is wrong with it, and where."""
     facts: list[Any] = []
     if file.error:
         verb = "listed" if file.is_folder else "opened"
@@ -142,7 +142,7 @@ def file_entry(file: FileHealth) -> html.Li:
 
 
 def health_badge(snapshot: Snapshot) -> Any:
-    """Return the badge and its popover; nothing where all is well."""
+    """Return the badge and its popover; nothing if there are no problems."""
     every = [file for file in snapshot.health if is_bad(file)]
     bad, folders = [file for file in every if not file.is_folder], [file for file in every if file.is_folder]
     superseded, writers = snapshot.superseded, snapshot.written_at_once

@@ -1,4 +1,4 @@
-"""What is around the panels: header, run list, and the place where the open panel is."""
+"""The layout around the panels: header, run list, and the place of the open panel."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from stepscope.dashboard.page.theme import MANTINE
 
 
 class Tab(Protocol):
-    """What the page knows of a panel."""
+    """A panel, as far as the page knows it."""
 
     @property
     def name(self) -> str:
@@ -27,11 +27,11 @@ class Tab(Protocol):
 
     @property
     def title(self) -> str:
-        """What stands on it."""
+        """The tab's label."""
 
     @property
     def settings(self) -> Sequence[Setting[Any]]:
-        """What it keeps in the URL."""
+        """The settings that the panel keeps in the URL."""
 
     @property
     def kinds(self) -> Sequence[str]:
@@ -43,11 +43,11 @@ class Tab(Protocol):
 
     @property
     def group(self) -> str:
-        """The title of the menu that it shares with others where there is no room; empty for none."""
+        """The title of the menu that it shares with other tabs if there is no room; empty for none."""
 
     @property
     def follows_runs(self) -> bool:
-        """Whether the list of runs chooses what it shows."""
+        """Whether the list of runs determines what the panel shows."""
 
 
 EXAMPLE = """from stepscope.summary import SummaryWriter
@@ -74,7 +74,7 @@ GRID_OPTIONS: dict[str, Any] = {
 
 
 def run_buttons() -> html.Div:
-    """Switch runs on and off together."""
+    """Return the buttons that switch runs on and off together."""
     return html.Div(
         [
             html.Button("All", id="runs-all", className="quiet", title="Show every run that matches the search"),
@@ -88,7 +88,7 @@ def run_buttons() -> html.Div:
 
 
 def run_tools() -> html.Div:
-    """Return what opens beside the run list: ``runs/web/settings.ts`` fills it, and says in the buttons what is set."""
+    """Return the tools beside the run list; ``runs/web/settings.ts`` fills them and shows settings in their buttons."""
     return html.Div(
         [
             _opener("runs-group", "group", "Group", "Group runs, and how groups are drawn"),
@@ -117,7 +117,7 @@ def _opener(name: str, icon_name: str, text: str, title: str) -> html.Button:
 
 
 def run_list() -> dag.AgGrid:
-    """Return the table of runs; ``runs/web/table.ts`` gives it its columns and rows."""
+    """Return the table of runs; ``runs/web/table.ts`` provides its columns and rows."""
     return dag.AgGrid(
         id="runs-grid",
         rowData=[],
@@ -168,7 +168,7 @@ def sidebar() -> html.Aside:
 
 
 def theme_button() -> html.Button:
-    """Open the choice of light, as the system, dark; ``web/page/theme.ts`` says in it what is chosen."""
+    """Return the button for the choice of light, system or dark; ``web/page/theme.ts`` shows the choice in it."""
     return html.Button(
         [icon(name, 15) for name in ("sun", "auto", "moon")],
         id="theme-button",
@@ -179,7 +179,7 @@ def theme_button() -> html.Button:
 
 
 def header() -> html.Header:
-    """Logo, tabs, health, live indicator, theme."""
+    """Return the header: logo, tabs, health, live indicator, theme."""
     return html.Header(
         [
             html.Button(
@@ -228,7 +228,7 @@ def header() -> html.Header:
 def stores(
     settings: Sequence[Setting[Any]], panels: Sequence[Tab], plugins: list[PluginPage] | None
 ) -> list[dcc.Store]:
-    """Return what the page remembers; see `stepscope.dashboard.page.state` for "view"."""
+    """Return the stores of the page; see `stepscope.dashboard.page.state` for "view"."""
     declared: Declared = {
         "panels": [
             {
@@ -266,9 +266,9 @@ def page(
     """Return the whole page, before any data.
 
     Args:
-        settings: what the page itself keeps in the URL; panels bring their own.
+        settings: the settings that the page itself keeps in the URL; panels have their own.
         panels: the tabs.
-        plugins: the panels of other distributions; None where none of them adds anything.
+        plugins: the panels of other distributions; None if none of them adds anything.
     """
     return dmc.MantineProvider(
         [
@@ -291,7 +291,7 @@ def page(
 
 
 def tab_list(panels: Sequence[Tab]) -> dmc.TabsList:
-    """Return one tab for every panel given; before the first of a group, the tab that stands for it in little room."""
+    """Return one tab per panel; before the first of a group, the tab that replaces the group if room is short."""
     members = Counter(panel.group for panel in panels)
     begun = {""}
     tabs: list[Any] = []
@@ -312,7 +312,7 @@ def tab_list(panels: Sequence[Tab]) -> dmc.TabsList:
 
 
 def _group_tab(title: str, members: Sequence[str]) -> html.Button:
-    """Say the open member, else the group, in the room of the longest of them: ``web/page/tabs.ts``."""
+    """Return the tab that shows the open member, else the group, as wide as the longest label: ``web/page/tabs.ts``."""
     return html.Button(
         [html.Span([html.Span(text) for text in (title, *members)], className="tab-names"), icon("chevron", 12)],
         className="tab-group",
@@ -324,7 +324,7 @@ def _group_tab(title: str, members: Sequence[str]) -> html.Button:
 
 
 def mounted(panel: Tab) -> list[Component]:
-    """Say on the page which panel is in it, and whether the list of runs has a place beside it."""
+    """Return the elements that tell the page which panel is in it, and whether the run list belongs beside it."""
     return [
         html.Div(
             className="mounted" if panel.follows_runs else "mounted without-runs",
@@ -336,16 +336,16 @@ def mounted(panel: Tab) -> list[Component]:
 
 
 def loading(text: str) -> html.Div:
-    """Something is on its way."""
+    """Return a loading indicator."""
     return html.Div([dmc.Loader(size="sm"), html.Span(text)], className="notice loading")
 
 
 def empty(path: str, missing: bool = False) -> html.Div:
-    """There is no data yet: where this looks, and how to make some.
+    """Return the notice that there is no data yet: where the dashboard looks, and how to write some.
 
     Args:
         path: the log directory.
-        missing: there is no such directory yet.
+        missing: whether the directory does not exist yet.
     """
     example = EXAMPLE.format(path=path)
     where = ", which does not exist yet. Runs appear here" if missing else ". Runs appear here"

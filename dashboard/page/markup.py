@@ -1,8 +1,8 @@
-"""Components of our own: elements that no callback has to do with, and what is made when it is wanted.
+"""Custom components: elements that no callback uses, and components that are created on demand.
 
-Dash looks at each of its components whenever anything changes, a hundred times and more while a page opens. Most are
+Dash examines each of its components whenever anything changes, a hundred times and more while a page opens. Most are
 buttons, icons and texts that callbacks neither read nor write: these become one component, which the page's
-``web/core/markup.ts`` makes elements of.
+``web/core/markup.ts`` turns into elements.
 """
 
 import copy
@@ -17,10 +17,10 @@ HTML: Final = "dash_html_components"
 
 
 class Markup(Component):  # type: ignore[misc]
-    """Elements, and components in their places among them.
+    """Elements, with components at their positions among them.
 
     Args:
-        tree: nodes: a text, an element as ``[tag, attributes, *nodes]``, or the number of one of the children.
+        tree: nodes: a text, an element as ``[tag, attributes, *nodes]``, or the index of a child.
         children: the components.
     """
 
@@ -34,7 +34,7 @@ class Markup(Component):  # type: ignore[misc]
 
 
 class Later(Component):  # type: ignore[misc]
-    """A component that is made when the page first wants the one of its id (``want`` of ``web/core/markup.ts``)."""
+    """A component that is created when the page first requests its id (``want`` of ``web/core/markup.ts``)."""
 
     _namespace = "stepscope_page"
     _type = "Later"
@@ -46,10 +46,10 @@ class Later(Component):  # type: ignore[misc]
 
 
 class MarkupMaker:
-    """Puts elements that no callback has to do with into `Markup`.
+    """Converts elements that no callback uses to `Markup`.
 
     Args:
-        callbacks: as Dash lists them; all of them are registered when this is first used.
+        callbacks: the callbacks as Dash lists them; all must be registered before the first conversion.
     """
 
     def __init__(self, callbacks: Sequence[Mapping[str, Any]]) -> None:
@@ -57,13 +57,13 @@ class MarkupMaker:
 
     @cached_property
     def _named(self) -> frozenset[str]:
-        """The ids that callbacks name. Those that have parts always stay."""
+        """The ids that callbacks name. Components whose ids have parts always stay."""
         named = [one["id"] for callback in self._callbacks for one in (*callback["inputs"], *callback["state"])]
         outputs = [output for callback in self._callbacks for output in callback["output"].strip(".").split("...")]
         return frozenset([*named, *(output.rpartition(".")[0] for output in outputs)])
 
     def of_answer(self, answer: Any) -> Any:
-        """Return what a callback answers, with as few components as it takes in the place of each that it has."""
+        """Return the result of a callback with each of its components replaced by as few components as possible."""
         if isinstance(answer, Component):
             return self.of(answer)
         if isinstance(answer, list):
@@ -71,7 +71,7 @@ class MarkupMaker:
         return tuple(map(self.of_answer, answer)) if isinstance(answer, tuple) else answer
 
     def of(self, content: Any) -> Any:
-        """Return the content with as few components as it takes; what is given stays as it is."""
+        """Return the content with as few components as possible; the argument is not modified."""
         if not isinstance(content, list | tuple):
             return self._kept(content) if self._stays(content) else self._markup([content])
         parts: list[Any] = []
@@ -81,14 +81,14 @@ class MarkupMaker:
         return parts
 
     def _stays(self, content: Any) -> bool:
-        """Return whether something remains a component of its own."""
+        """Return whether a part of the content remains a separate component."""
         if not isinstance(content, Component):
             return False
         name = getattr(content, "id", "")
         return content._namespace != HTML or not isinstance(name, str) or name in self._named
 
     def _kept(self, component: Component) -> Component:
-        """Return a component with `Markup` in its places for content."""
+        """Return a copy of a component with its content converted to `Markup`."""
         kept = copy.copy(component)
         for place in ("children", *component._children_props):
             content = getattr(component, place, None)
@@ -114,7 +114,7 @@ class MarkupMaker:
 
 
 def flat(content: Sequence[Any]) -> Iterator[Any]:
-    """Yield what is in lists within lists, without what React draws nothing of: None, True and False."""
+    """Yield the items of nested lists, without None, True and False, for which React draws nothing."""
     for part in content:
         if isinstance(part, list | tuple):
             yield from flat(part)

@@ -1,4 +1,4 @@
-"""What the browser loads of plug-ins: read once at the start, addressed by content, within bounds."""
+"""Plug-in files for the browser: read once at the start, addressed by content, limited in size."""
 
 import gzip
 import hashlib
@@ -20,10 +20,10 @@ from stepscope.plugins import GROUPS, found, plugin_failures
 
 MOST_FILES: Final = 500
 MOST_BYTES: Final = 32 << 20
-"""Of all files of one plug-in."""
+"""Maximum size of all files of one plug-in together."""
 MOST_ICON_BYTES: Final = 16 << 10
 NO_ICON: Final = "var(--icon-plugin)"
-"""What stands on the tab of a panel that brings none."""
+"""Icon on the tab of a panel that has none."""
 TYPES: Final[Mapping[str, str]] = {
     ".js": "text/javascript",
     ".mjs": "text/javascript",
@@ -38,12 +38,12 @@ TYPES: Final[Mapping[str, str]] = {
     ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
-"""Endings of the files that are given away, others are not, with what the browser takes them for."""
+"""Extensions of the files that are served, with their media types; files with other extensions are not served."""
 _COMPRESSED: Final = frozenset({".js", ".mjs", ".css", ".json", ".map", ".txt", ".wasm", ".svg"})
 _QUALITY: Final = 6
-"""Brotli's: the first visitor waits for it."""
+"""Brotli quality: the first visitor waits for the compression."""
 _SMALLEST: Final = 1000
-"""Bytes below which nothing is compressed."""
+"""Minimum size in bytes of a file that is compressed."""
 _SCRIPTED: Final = re.compile(rb"<\s*script|\bon\w+\s*=|javascript:|<!ENTITY", re.IGNORECASE)
 
 
@@ -51,12 +51,12 @@ class PluginFiles:
     """The files of one plug-in's folder, in memory.
 
     Args:
-        name: of its panel.
-        folder: with ``index.js``.
+        name: name of its panel.
+        folder: the folder with ``index.js``.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it has too much, or an icon that is none.
+        OSError: the folder cannot be read.
+        ValueError: the folder contains too much, or an invalid icon.
     """
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -73,23 +73,23 @@ class PluginFiles:
             raise ValueError(f"icon.svg is not a small picture without scripts: at most {MOST_ICON_BYTES:,} bytes")
 
     def has(self, path: str) -> bool:
-        """Return whether there is a file of that path."""
+        """Return whether there is a file with that path."""
         return path in self._files
 
     def address(self, path: str) -> str:
-        """Return where a file is, relative to the page: another content has another address."""
+        """Return the address of a file, relative to the page; different content has a different address."""
         return f"plugins/{self.name}/{self.digest}/{path}"
 
     @cached_property
     def icon(self) -> str:
-        """The icon as an address of CSS, or that of the page for those that bring none."""
+        """The icon as a CSS address, or the page's icon if the plug-in has none."""
         content = self._files.get("icon.svg")
         if content is None:
             return NO_ICON
         return f"""url("data:image/svg+xml,{quote(content.decode("utf-8", "replace").strip(), safe=" =:/'")}")"""
 
     def content(self, path: str, encoding: str) -> bytes | None:
-        """Return a file; compressed where ``encoding`` is "br" or "gzip". None where there is none."""
+        """Return a file, compressed if ``encoding`` is "br" or "gzip"; None if it does not exist."""
         whole = self._files.get(path)
         if whole is None or not encoding:
             return whole
@@ -99,14 +99,14 @@ class PluginFiles:
         return self._sent[path, encoding]
 
     def encoding(self, path: str, accepted: str) -> str:
-        """Return how a file is sent to whoever accepts that: "br", "gzip", or "" for as it is."""
+        """Return the encoding of a file for a client that accepts some: "br", "gzip", or "" for uncompressed."""
         if Path(path).suffix not in _COMPRESSED or len(self._files.get(path, b"")) < _SMALLEST:
             return ""
         return next((encoding for encoding in ("br", "gzip") if encoding in accepted), "")
 
 
 def _read(folder: Path) -> dict[str, bytes]:
-    """Return the files by their paths, in order; links that lead out of the folder, and other endings, are left out."""
+    """Return the files by path, in order, without links that lead out of the folder and files of other extensions."""
     files: dict[str, bytes] = {}
     size = 0
     for path in sorted(folder.rglob("*")):
@@ -120,12 +120,12 @@ def _read(folder: Path) -> dict[str, bytes]:
 
 
 def icon_properties(icons: Mapping[str, str]) -> str:
-    """Return the style sheet with ``--icon-NAME`` of each panel, by the icons as addresses of CSS."""
+    """Return the style sheet with ``--icon-NAME`` of each panel, given the icons as CSS addresses."""
     return ":root {" + "".join(f"--icon-{name}: {icon};" for name, icon in sorted(icons.items())) + "}"
 
 
 def plugin_router(files: Sequence[PluginFiles], sheet: str) -> APIRouter:
-    """Return the routes of plug-ins: their files, their icons as one style sheet, and what is there and has failed."""
+    """Return the routes of plug-ins: their files, their icons as one style sheet, and the list of what they add."""
     by_name = {one.name: one for one in files}
     routes = APIRouter(route_class=LightRoute)
 
@@ -160,5 +160,5 @@ def plugin_router(files: Sequence[PluginFiles], sheet: str) -> APIRouter:
 
 
 def sheet_address(sheet: str) -> str:
-    """Return where the icons' style sheet is, relative to the page."""
+    """Return the address of the icons' style sheet, relative to the page."""
     return f"plugins/{hashlib.blake2b(sheet.encode(), digest_size=8).hexdigest()}.css"

@@ -1,4 +1,4 @@
-"""Text from a log directory as HTML that is safe to put into the page."""
+"""Text from a log directory as HTML that is safe to insert into the page."""
 
 import re
 import threading
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from stepscope.dashboard.server.numbers import count, file_size
 
 MOST_CHARACTERS: Final = 1_000_000
-"""Of one text; what is beyond is not shown, and a notice says so."""
+"""Maximum length of one text; the rest is not shown, and a notice reports it."""
 MOST_MARKDOWN: Final = 100_000
-"""Characters of a text that is read as Markdown; a longer one would hold the server up and is shown as it is."""
+"""Maximum length of a text that is read as Markdown; a longer one would block the server and is shown unchanged."""
 MOST_CELLS: Final = 2_000
 
 _TAGS: Final = {
@@ -35,14 +35,14 @@ _WRITTEN_TAGS: Final = "|".join(sorted(_TAGS - {"del", "img", "s"}))
 _WRITTEN_TAG: Final = re.compile(
     rf"</?(?:(?:{_WRITTEN_TAGS})(?=[\s/>])|img(?=\s[^<>]*\bsrc=[\"']?data:image/))[^<>]*>", re.ASCII | re.IGNORECASE
 )
-"""Tags of HTML in Markdown that are obeyed, TensorBoard's; others, such as a model's ``<s>``, are text."""
+"""HTML tags that are interpreted in Markdown, as in TensorBoard; others, such as a model's ``<s>``, are text."""
 _ATTRIBUTES: Final = {"a": {"href", "title", "target"}, "img": {"src", "alt", "title"}, "ol": {"start"}}
 _EMBEDDED_PICTURE: Final = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+", re.ASCII)
 _SENTENCE: Final = r"""[A-Za-z][A-Za-z0-9 ,.;:?%/()='"+$^{}@|#-]*+(?<! )"""
 _SENTENCES: Final = re.compile(rf"{_SENTENCE}(?:\n{_SENTENCE})*+")
-"""Lines in which nothing means anything in Markdown or HTML: they are a paragraph as they stand."""
+"""Lines without any Markdown or HTML syntax: they form a paragraph unchanged."""
 _MOST_KEPT: Final = 4_096
-"""Characters of a text whose HTML is kept for a while."""
+"""Maximum length of a text whose HTML is kept for a while."""
 _LINK: Final = re.compile(r"(https?://|mailto:)", re.ASCII | re.IGNORECASE)
 _making: Final = threading.Lock()
 
@@ -52,13 +52,13 @@ class Rendered:
     """A text for the page."""
 
     html: str
-    """Sanitized: no script, style, event handler, frame or form, and nothing that loads by itself from elsewhere."""
+    """Sanitized HTML: no script, style, event handler, frame or form, and nothing that loads itself from elsewhere."""
     notice: str
-    """What was left out; empty if nothing was."""
+    """Notice of what was left out; empty if nothing was."""
 
 
 def sanitize(html: str) -> str:
-    """Leave only what `_TAGS` and `_ATTRIBUTES` name; links open in a new tab, pictures are embedded ones."""
+    """Keep only what `_TAGS` and `_ATTRIBUTES` name; links open in a new tab, and only embedded images remain."""
     return nh3.clean(
         html,
         tags=_TAGS,
@@ -82,8 +82,8 @@ def _kept_attribute(tag: str, name: str, value: str) -> str | None:
 def markdown_html(source: str) -> str:
     """Return one text as Markdown (CommonMark with tables and strikethrough).
 
-    Of HTML in it the tags that TensorBoard knows are obeyed, and all others shown as they are written. A picture that
-    is somewhere else becomes a link to it, or is shown as written, because the page loads nothing from other hosts.
+    HTML tags that TensorBoard knows are interpreted, and all others are shown as written. An image that is stored
+    elsewhere becomes a link to it, or is shown as written, because the page loads nothing from other hosts.
     """
     # Nearly all descriptions are empty, and of a hundred thousand tags that takes seconds.
     if not source:
@@ -95,7 +95,7 @@ def markdown_html(source: str) -> str:
 
 
 def rendered(source: str) -> str:
-    """Return Markdown as `markdown_html` does, by way of parser and sanitizer whatever it is."""
+    """Return Markdown as `markdown_html` does, but always by the parser and the sanitizer."""
     return sanitize(_parser().render(source.replace("\x00", ""))).strip()
 
 
@@ -103,16 +103,16 @@ _kept: Final = lru_cache(maxsize=1_024)(rendered)
 
 
 def plain_html(source: str) -> str:
-    """Return one text as it is."""
+    """Return one text as HTML without interpreting it."""
     return f"<pre>{escape(source)}</pre>"
 
 
 def text_html(strings: NDArray[np.object_], *, markdown: bool) -> Rendered:
-    """Return one text, or a table of them: a row for each element of a vector, rows and columns for a matrix.
+    """Return one text, or a table of texts: one row per element of a vector, rows and columns for a matrix.
 
     Args:
-        strings: `str` objects of any shape; of more than two axes the first matrix is shown.
-        markdown: read the strings as Markdown.
+        strings: `str` objects of any shape; with more than two axes, the first matrix is shown.
+        markdown: whether to read the strings as Markdown.
     """
     notices: list[str] = []
     if strings.ndim == 0:
@@ -177,7 +177,7 @@ def _made_parser() -> MarkdownIt:
 
 
 def _written_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Return a block of HTML, if it begins with a tag that is obeyed; otherwise it is Markdown like any other."""
+    """Parse a block of HTML if it begins with an interpreted tag; otherwise it is Markdown like any other."""
     line = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
     # A tag may go on in the next line.
     return bool(_WRITTEN_TAG.match(f"{line}>")) and html_block(state, first, last, silent)
@@ -190,7 +190,7 @@ def _written_inline(state: StateInline, silent: bool) -> bool:
 def _written_html(
     _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: OptionsDict, _env: EnvType
 ) -> str:
-    """Return a block of HTML, in which everything but tags that are obeyed is text."""
+    """Return a block of HTML in which everything but interpreted tags is text."""
     content = tokens[index].content
     tags = list(_WRITTEN_TAG.finditer(content))
     begins = [0, *(tag.end() for tag in tags)]
@@ -209,7 +209,7 @@ def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options:
 
 
 def raw_text(strings: NDArray[np.object_]) -> str:
-    """Return what the copy button copies: the text, or the table with tabs between columns."""
+    """Return the content for the copy button: the text, or the table with tabs between columns."""
     if strings.ndim < 2:
         return "\n".join(str(element) for element in strings.reshape(-1).tolist())
     *outer, columns = strings.shape

@@ -1,7 +1,7 @@
-"""What the user sees, as readable URL parameters.
+"""The view of the user as readable URL parameters.
 
 The page's store ``view`` holds the same query string that the address bar shows; controls on the page set parameters
-by name, and the server reads them with `decode`. What equals its default is left out, so short URLs stay short.
+by name, and the server reads them with `decode`. Default values are left out, so that URLs stay short.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 RunBase = Literal["default", "found", "all", "none"]
 DEFAULT_RUNS: Final = 20
-"""Runs shown when nothing else was asked for, of those that the search finds; more make the first picture slow and
+"""Number of runs shown by default, among those that the search finds; more make the first charts slow and
 unreadable."""
 MAX_QUERY: Final = 65_536
 
@@ -30,23 +30,23 @@ class Setting(Generic[T]):
     """Dotted, panel first: "scalars.smoothing"."""
     default: T
     parse: Callable[[Sequence[str]], T]
-    """Reads the parameter's values; raises ValueError for what it does not understand."""
+    """Parses the parameter's values; raises ValueError for invalid ones."""
     format: Callable[[T], tuple[str, ...]]
     kind: Literal["text", "names", "flag", "choice", "number"] = "text"
-    """What the page takes its values for: one text, any number of texts, or one text that is one of these."""
+    """How the page interprets its values: one text, any number of texts, or one text that is of another kind."""
     options: tuple[str, ...] = ()
-    """What a choice is made from."""
+    """The options of a choice."""
     limits: tuple[float, float] | None = None
-    """The least and the largest value of a number."""
+    """The minimum and the maximum of a number."""
     personal: bool = False
-    """How the user likes things to look, whatever the data: the browser remembers it for the next visit."""
+    """Whether it is a preference independent of the data, which the browser remembers for the next visit."""
     former_names: tuple[str, ...] = ()
-    """What the parameter was called in earlier versions: links with these names still open."""
+    """Names of the parameter in earlier versions: links with these names still work."""
     former_values: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """What values were called in earlier versions, with what each is called now."""
+    """Names of values in earlier versions, with the current name of each."""
 
     def of(self, view: "View") -> T:
-        """Return the value in ``view``; the default where it is absent or not understood."""
+        """Return the value in ``view``; the default if it is absent or invalid."""
         raw = next((view.settings[name] for name in (self.name, *self.former_names) if name in view.settings), None)
         if raw is None:
             return self.default
@@ -82,9 +82,9 @@ def choice(name: str, default: str, options: Sequence[str]) -> Setting[str]:
 
 
 def data_choice(name: str, options: Sequence[str]) -> Setting[str]:
-    """Return a choice that belongs to the data looked at, so that the browser does not remember it.
+    """Return a choice that depends on the data, so that the browser does not remember it.
 
-    The first by default.
+    The default is the first option.
     """
     return replace(choice(name, options[0], options), personal=False)
 
@@ -112,12 +112,12 @@ def names(name: str) -> Setting[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class View:
-    """What the user sees: the tab, the runs, the filters and every panel's settings."""
+    """The view of the user: the tab, the runs, the filters and every panel's settings."""
 
     tab: str = ""
     """A panel's name; empty for the first that has data."""
     runs: RunBase = "default"
-    """"found" is all that the search finds, and as by default where nothing is searched for."""
+    """"found" means all runs that the search finds, or the same as "default" if nothing is searched for."""
     show: tuple[str, ...] = ()
     """Runs that are shown although ``runs`` would hide them."""
     hide: tuple[str, ...] = ()
@@ -125,14 +125,14 @@ class View:
     run_filter: str = ""
     tag_filter: str = ""
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Values of the settings by name, as they stand in the URL."""
+    """Values of the settings by name, as written in the URL."""
 
     def checked_runs(self, run_names: Iterable[str], found: Sequence[str] | None = None) -> frozenset[str]:
-        """Return runs that are switched on, whether or not they pass the filter.
+        """Return the runs that are switched on, whether or not they pass the filter.
 
         Args:
             run_names: all runs, in order of their first event.
-            found: those that the filter lets through, in the same order; None where there is none.
+            found: the runs that pass the filter, in the same order; None if there is no filter.
         """
         ordered = list(run_names)
         default = (ordered if found is None else found)[:DEFAULT_RUNS]
@@ -150,14 +150,14 @@ class View:
         return frozenset((base | set(self.show)) - set(self.hide)) & frozenset(ordered)
 
     def shown_tags(self, tags: Iterable[str]) -> list[str]:
-        """Return tags that pass the tag filter, in the order given."""
+        """Return the tags that pass the tag filter, in the given order."""
         return matching(self.tag_filter, tags)
 
 
 def pattern_error(pattern: str, candidates: Iterable[str] = ()) -> str:
     """Return why ``pattern`` is not a regular expression, or cannot be searched for in ``candidates``.
 
-    Empty if it can be.
+    Empty if it can be used.
     """
     try:
         Pattern(pattern).matches(candidates)
@@ -167,9 +167,9 @@ def pattern_error(pattern: str, candidates: Iterable[str] = ()) -> str:
 
 
 def matching(pattern: str, candidates: Iterable[str]) -> list[str]:
-    """Return the candidates in which the pattern is found, ignoring case.
+    """Return the candidates that contain the pattern, ignoring case.
 
-    All of them where it cannot be searched with.
+    All of them if the pattern cannot be used.
     """
     ordered = list(candidates)
     if not pattern:
@@ -181,7 +181,7 @@ def matching(pattern: str, candidates: Iterable[str]) -> list[str]:
 
 
 def decode(query: str, settings: Iterable[Setting[Any]] = ()) -> View:
-    """Read a query string, with or without "?". What is unknown or invalid is left out: a URL never fails.
+    """Parse a query string, with or without "?". Unknown and invalid parts are left out: a URL never fails.
 
     Args:
         query: the URL's query.
@@ -205,7 +205,7 @@ def decode(query: str, settings: Iterable[Setting[Any]] = ()) -> View:
 
 
 def encode(view: View, settings: Iterable[Setting[Any]] = ()) -> str:
-    """Write a view as a query string without "?"; what has its default value is left out."""
+    """Return a view as a query string without "?"; default values are left out."""
     defaults = {setting.name: setting.format(setting.default) for setting in settings}
     pairs: list[tuple[str, str]] = []
     if view.tab:

@@ -1,4 +1,4 @@
-"""One look for page and charts, light and dark."""
+"""The shared look of page and charts, light and dark."""
 
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ GRAPH_CONFIG: Final[dict[str, Any]] = {
     "showTips": False,
     "responsive": True,
 }
-"""For every Graph: Plotly's default mode bar offers to upload the chart, which this never does."""
+"""Configuration of every Graph: Plotly's default mode bar offers to upload the chart, which Stepscope never does."""
 
 _INK: Final[dict[Scheme, dict[str, str]]] = {
     "light": {"text": "#4b5563", "grid": "#eceef2", "zero": "#d5d9e0", "axis": "#cfd4dc", "surface": "#ffffff"},
@@ -39,12 +39,12 @@ _INK: Final[dict[Scheme, dict[str, str]]] = {
 
 
 def ink(scheme: Scheme) -> dict[str, str]:
-    """Return colors of a chart's furniture: text, grid, zero, axis, surface."""
+    """Return the colors of a chart's text, grid, zero line, axis and surface."""
     return _INK[scheme]
 
 
 def axis(scheme: Scheme) -> dict[str, Any]:
-    """Return how every axis looks."""
+    """Return the layout of every axis."""
     colors = ink(scheme)
     return {
         "gridcolor": colors["grid"],
@@ -63,7 +63,7 @@ def axis(scheme: Scheme) -> dict[str, Any]:
 
 
 def chart_layout(scheme: Scheme) -> dict[str, Any]:
-    """Return the layout that every chart starts from; plain, for a figure dict."""
+    """Return the base layout of every chart, as plain values for a figure dict."""
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",

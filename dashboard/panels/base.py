@@ -18,9 +18,10 @@ from stepscope.summary.snapshot import Snapshot
 class Panel:
     """One tab of the dashboard.
 
-    One of Stepscope's own is a folder whose ``panel.py`` offers it as ``PANEL``, and a line in the registry;
-    ``web/index.ts`` beside it is its half in the browser, and ``web/icon.svg`` its icon. One of another distribution is
-    named by an entry point of the group ``stepscope.panels``, and brings what the browser loads in a folder: see `web`.
+    A panel of Stepscope's own is a folder whose ``panel.py`` offers it as ``PANEL``, and a line in the registry;
+    ``web/index.ts`` beside it is its half in the browser, and ``web/icon.svg`` its icon. A panel of another
+    distribution is named by an entry point of the group ``stepscope.panels``, and provides a folder with what the
+    browser loads: see `web`.
 
     Data comes only from ``live.snapshot()``; figures are made by pure functions.
 
@@ -64,13 +65,13 @@ class Panel:
     """Whether ``index.js`` is loaded with the page, and not with the first visit: for commands that hold everywhere."""
 
     def has_data(self, snapshot: Snapshot) -> bool:
-        """Return whether the tab is shown: there is data of its `kinds`, unless the panel knows better."""
+        """Return whether the tab is shown: if there is data of its `kinds`, unless the panel overrides this."""
         return any(kind in snapshot.kinds for kind in self.kinds)
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
-        """Return the tab's content, with its controls set as ``view`` says: the element that ``index.js`` is given.
+        """Return the tab's content, with its controls set from ``view``: the element that ``index.js`` is given.
 
-        Called when the tab opens, reads no payloads. A panel with controls of Dash puts them beside
+        Called when the tab opens; reads no payloads. A panel with Dash controls puts them beside
         ``stepscope.dashboard.page.controls.mount_point(name)``.
         """
         return mount_point(self.name)

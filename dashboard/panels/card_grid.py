@@ -1,7 +1,7 @@
-"""A grid of cards that any panel can use: which cards there are, and the parts of the page around them.
+"""A grid of cards that any panel can use: which cards exist, and the parts of the page around them.
 
-``web/cards/grid.ts`` does what must run at the speed of the hand: sections that open and close, pages, full width,
-columns, and which cards are on the screen.
+``web/cards/grid.ts`` does what must respond instantly: collapsing and expanding sections, pages, full width, columns,
+and which cards are on the screen.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +36,7 @@ from stepscope.dashboard.server.numbers import count
 from stepscope.summary.snapshot import Snapshot
 
 COLUMNS: Final = {"auto": "Auto", "1": "1 column"} | {str(n): f"{n} columns" for n in range(2, 7)}
-"""Cards beside each other: as many as have room, or so many."""
+"""Cards side by side: as many as fit, or a fixed number."""
 
 
 class GridParameters:
@@ -44,21 +44,21 @@ class GridParameters:
 
     def __init__(self, panel: str) -> None:
         self.opened: Final = names(f"{panel}.open")
-        """Sections opened by hand."""
+        """Sections that the user opened."""
         self.closed: Final = names(f"{panel}.closed")
         self.pages: Final = names(f"{panel}.page")
-        """SECTION:PAGE where it is not the first."""
+        """SECTION:PAGE, if it is not the first page."""
         self.wide: Final = names(f"{panel}.wide")
         """Keys of the cards at full width."""
         self.fold: Final = data_choice(f"{panel}.fold", get_args(Fold))
         """Which other sections are open."""
         self.sections: Final = names(f"{panel}.sections")
-        """Sections in the order that the user gave them, before the others around them."""
+        """Sections in the order that the user gave them, before the others at their level."""
         self.columns: Final = choice(f"{panel}.columns", "auto", list(COLUMNS))
 
     @property
     def settings(self) -> tuple[Setting[Any], ...]:
-        """All of them."""
+        """All parameters."""
         return self.opened, self.closed, self.pages, self.wide, self.fold, self.sections, self.columns
 
 
@@ -66,20 +66,18 @@ class GridParameters:
 class CardGrid:
     """The cards of one panel.
 
-    Keys name the cards: a tag, or `pair_key` of a tag and a run.
+    A card's key is a tag, or the `pair_key` of a tag and a run.
     """
 
     panel: str
     keys: Callable[[Snapshot, View], Sequence[tuple[Place, str]]]
-    """Where every card belongs, and its key, in order."""
+    """Where each card belongs and its key, in order."""
     card: Callable[[str, bool, Shown], Any]
-    """The card of a key, still without data but with the room that these will take, given whether it takes the full
-    width.
-    """
+    """Makes the card of a key, without data but with room for the data, given whether it takes the full width."""
     nothing: str
-    """What is said where no shown run has such data."""
+    """Message for when no shown run has such data."""
     remedy: str = "Click the color of a run in the list to show it."
-    """What to do about that."""
+    """What to do about it."""
     closed_at_first: Callable[[Snapshot, View], frozenset[str]] = lambda _snapshot, _view: frozenset()
     """Sections that are closed until the user opens them."""
     card_order: Callable[[View], Sequence[str]] = lambda _view: ()
@@ -87,9 +85,9 @@ class CardGrid:
     target: str = "data"
     """Property of the component `data_id` that a card is drawn into: the "figure" of a chart, or "data"."""
     depends: Callable[[str, Draw], object] | None = None
-    """What `draw` reads; while equal, the card is not drawn again."""
+    """What `draw` reads; while it is equal, the card is not redrawn."""
     draw: Callable[[str, Draw], Any] | None = None
-    """Draws a card; None where the page fetches what its cards show by itself."""
+    """Draws a card; None if the page itself fetches what its cards show."""
 
     @cached_property
     def parameters(self) -> GridParameters:
@@ -98,16 +96,16 @@ class CardGrid:
 
     @property
     def settings(self) -> tuple[Setting[Any], ...]:
-        """All of `parameters`."""
+        """All settings of `parameters`."""
         return self.parameters.settings
 
     def data_id(self, key: str) -> dict[str, str]:
-        """Return id of the component that a card is drawn into."""
+        """Return the id of the component that a card is drawn into."""
         return {"type": f"{self.panel}-data", "key": key}
 
     @property
     def data_id_pattern(self) -> dict[str, Any]:
-        """Matches `data_id` of every card."""
+        """Pattern that matches the `data_id` of every card."""
         return {"type": f"{self.panel}-data", "key": ALL}
 
     def groups(self, snapshot: Snapshot, view: View) -> list[Group]:
@@ -127,7 +125,7 @@ class CardGrid:
         )
 
     def first_keys(self, snapshot: Snapshot, view: View) -> list[str]:
-        """Return the cards that are mounted, in order."""
+        """Return the keys of the mounted cards, in order."""
         return [key for group in self.groups(snapshot, view) for key in group.mounted()]
 
     def layout(self, snapshot: Snapshot, view: View) -> list[Any]:
@@ -200,7 +198,7 @@ class CardGrid:
         return [html.Div(self._section(group, on), id=self._section_id(group.name)) for group in groups]
 
     def _section_id(self, name: Any) -> dict[str, Any]:
-        """Return id of the part of the page with an outermost section."""
+        """Return the id of an outermost section's element."""
         return {"type": "card-section", "panel": self.panel, "name": name}
 
     def _section(self, group: Group, on: Shown) -> html.Section:
@@ -311,18 +309,18 @@ class CardGrid:
 
 
 def column_style(groups: Iterable[Group]) -> dict[str, Any]:
-    """Tell the style how many cards the largest section has: more columns would stay empty."""
+    """Return a style with the number of cards in the largest section: more columns would stay empty."""
     return {"--most": max((len(group.keys) for one in groups for group in one.all()), default=1)}
 
 
 def section_title(group: Group) -> list[Any]:
-    """Return what a section is called; what the sections around it say already is dim."""
+    """Return a section's title; what the enclosing sections already say is dimmed."""
     around = group.name.removesuffix(group.label)
     return [html.Span(around, className="dim"), group.label] if around not in ("", group.name) else [group.label]
 
 
 def mounted_as(groups: Sequence[Group], notice: Sequence[str], mount: int) -> dict[str, Any]:
-    """Return what is mounted, and when it was: the same cards mounted once more are empty once more."""
+    """Return what is mounted, and in which mount: the same cards mounted again are empty again."""
     return {
         "mount": mount,
         "notice": list(notice),

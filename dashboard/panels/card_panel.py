@@ -1,4 +1,4 @@
-"""What panels are whose cards the server draws: a toolbar, a grid of cards, and the page's functions that fill them."""
+"""Panels whose cards the server draws: a toolbar, a grid of cards, and the page's functions that fill them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -17,25 +17,25 @@ from stepscope.summary.snapshot import Snapshot
 
 
 class CardPanel(Panel):
-    """A panel of cards; one class of this for each has its name and title.
+    """A panel of cards; each one has its own subclass with its name and title.
 
     The page has two functions for it: ``draw<Called>``, which is given what was drawn into all cards, and
     ``adjust<Called>``, which is called when the view has changed.
 
     Args:
         kind: the kind of series that the cards show.
-        called: what the page's functions are called, after "draw" and "adjust".
-        keys: where every card belongs, and its key, in order.
-        card: the card of a key, still without data.
-        depends: what ``draw`` reads; while equal, a card is not drawn again.
+        called: name of the page's functions, after "draw" and "adjust".
+        keys: where each card belongs and its key, in order.
+        card: the card of a key, without data.
+        depends: what ``draw`` reads; while it is equal, a card is not redrawn.
         draw: draws a card.
         toolbar: what is above the cards.
-        settings: what the panel keeps in the URL besides what the grid does.
+        settings: what the panel keeps in the URL in addition to the grid's settings.
         routes: the panel's own HTTP routes.
-        nothing: what is said where no shown run has such data.
+        nothing: message for when no shown run has such data.
         target: the property that a card is drawn into: "data", or the "figure" of a chart.
-        marks: attributes of the panel's element, by which its styles go; the element then has the id ``<name>-panel``.
-        follows: what ``adjust<Called>`` is called upon, beside the view.
+        marks: attributes of the panel's element that its styles use; the element then has the id ``<name>-panel``.
+        follows: what else ``adjust<Called>`` is called on, besides the view.
     """
 
     def __init__(

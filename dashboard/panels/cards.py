@@ -1,4 +1,4 @@
-"""Cards that panels show: what they are of, their keys, and the parts that they are made of."""
+"""Cards that panels show: their contents, keys, and parts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from stepscope.summary.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class Shown:
-    """What cards are of: the runs as the view shows them."""
+    """What cards show: the runs, as in the view."""
 
     snapshot: Snapshot
     view: View
@@ -51,15 +51,15 @@ class Shown:
 
 @dataclass(frozen=True)
 class Draw(Shown):
-    """What a card's drawing depends on."""
+    """What the drawing of a card depends on."""
 
     scheme: Scheme
     kept: Mapping[str, Any]
-    """By key, what a panel's page keeps of its cards while it is open, such as how far one is zoomed in."""
+    """What a panel's page keeps of each card while it is open, by key, such as the zoom."""
 
 
 def shown_series(snapshot: Snapshot, view: View, kind: str) -> list[Series]:
-    """Return series of one kind of the shown runs whose tags pass the filter: by `tag_order`, then by run."""
+    """Return the series of one kind in the shown runs whose tags pass the filter, by `tag_order`, then by run."""
     by_tag: dict[str, list[Series]] = {}
     for run in RunTable(snapshot, view).shown:
         for series in snapshot.runs[run].of_kind(kind):
@@ -68,17 +68,17 @@ def shown_series(snapshot: Snapshot, view: View, kind: str) -> list[Series]:
 
 
 def tag_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[Place, str]]:
-    """Return a card for every tag, whichever shown runs have it, in the sections of its name."""
+    """Return a card for every tag of any shown run, in the sections of its name."""
     return [(OfTag(tag), tag) for tag in dict.fromkeys(s.tag for s in shown_series(snapshot, view, kind))]
 
 
 def pair_key(tag: str, run: str) -> str:
-    """Return key of a card for one tag of one run."""
+    """Return the key of a card for one tag of one run."""
     return json.dumps([tag, run], ensure_ascii=False)
 
 
 def pair_of(key: str) -> tuple[str, str]:
-    """Tag and run of a `pair_key`."""
+    """Return the tag and run of a `pair_key`."""
     tag, run = json.loads(key)
     return tag, run
 
@@ -89,7 +89,7 @@ def pair_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[Place, st
 
 
 def expected(*parts: Any, **attributes: Any) -> html.Div:
-    """Return what has about the size of the content that the page will put into ``fill``, and is seen until then."""
+    """Return a placeholder of about the size of the content that the page puts into ``fill``, visible until then."""
     return html.Div(list(parts), className="expected", **{"aria-hidden": "true"}, **attributes)
 
 
@@ -99,7 +99,7 @@ def action(name: str, title: str) -> html.Button:
 
 
 class Action(NamedTuple):
-    """A button of a card's head, made by the page as `action` does: it would be most of what is sent of a card."""
+    """A button in a card's head, made by the page as by `action`: it would be most of the data sent for a card."""
 
     name: str
     title: str
@@ -121,9 +121,9 @@ def titled_card(
     actions: Sequence[Action] = (FULL_WIDTH,),
     tags: Sequence[str] = (),
 ) -> html.Article:
-    """Return a card: title, what is said about it, buttons, the run where it shows one only, and its body.
+    """Return a card: title, note, buttons, the run if it shows only one, and its body.
 
-    ``tags`` are those that the title ``tag`` is made of, where there are several.
+    ``tags`` are the tags that make up the title ``tag``, if there are several.
     """
     label = _joined([_tag_label(one) for one in tags or (tag,)])
     buttons = html.Div(className="actions", **{"data-actions": json.dumps(dict(actions))})
@@ -136,7 +136,7 @@ def titled_card(
 
 
 def _tag_label(tag: str) -> list[Any]:
-    """Return a tag with its prefix less loud."""
+    """Return a tag with its prefix dimmed."""
     shown = shown_tag(tag)
     head, slash, rest = shown.partition("/")
     return [html.Span(head + slash, className="dim"), rest] if slash and rest else [shown]
@@ -147,7 +147,7 @@ def _joined(labels: Sequence[list[Any]]) -> list[Any]:
 
 
 def run_label(run: str, color: RunColor) -> html.Span:
-    """Return a run's name with its color; the page puts what the run is called in its place."""
+    """Return a run's name with its color; the page replaces it with the run's display name."""
     dot = html.I(className="run-dot", style={"--light": color.light, "--dark": color.dark})
     return html.Span(
         [dot, html.Bdi(run)],

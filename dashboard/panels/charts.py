@@ -1,4 +1,4 @@
-"""What the panels whose cards are charts share; ``web/cards/plotly.ts`` is its side in the browser."""
+"""Shared parts of panels whose cards are charts; ``web/cards/plotly.ts`` is the browser side."""
 
 import time
 from dataclasses import dataclass
@@ -11,16 +11,14 @@ from stepscope.dashboard.page.theme import GRAPH_CONFIG
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure, and what has to be said about it."""
+    """A figure, and a note about it."""
 
     figure: dict[str, Any]
     note: str
-    """What was left out of the picture; empty if nothing was."""
+    """What was left out of the chart; empty if nothing was."""
 
     def with_meta(self, **meta: Any) -> dict[str, Any]:
-        """Return the figure, its layout's ``meta`` carrying the note for the card's head and whatever else the page
-        reads.
-        """
+        """Return the figure with ``meta`` in its layout: the note for the card's head and whatever the page reads."""
         layout = self.figure["layout"] | {"meta": {"note": self.note, **meta}}
         return self.figure | {"layout": layout}
 
@@ -34,7 +32,7 @@ BLANK: Final[dict[str, Any]] = {
         "yaxis": {"visible": False},
     },
 }
-"""What is seen until a chart is drawn: nothing; Plotly's own would be white with axes."""
+"""Shown until a chart is drawn: nothing; Plotly's own would be white with axes."""
 
 
 def chart_body(data_id: dict[str, str]) -> html.Div:
@@ -44,7 +42,5 @@ def chart_body(data_id: dict[str, str]) -> html.Div:
 
 
 def utc_offset() -> float:
-    """Return seconds to add to a wall time so that Plotly, which knows no time zones, prints the server's local
-    time.
-    """
+    """Return seconds to add to wall times so that Plotly, which has no time zones, prints the server's local time."""
     return float(time.localtime().tm_gmtoff)

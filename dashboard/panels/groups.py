@@ -1,4 +1,4 @@
-"""Which cards are on the page: cards in sections within each other, closed and paged so that the page stays quick."""
+"""Which cards are on the page: cards in nested sections, collapsed and paged so that the page stays fast."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,15 +7,15 @@ from typing import Any, Final, Literal, NamedTuple
 from stepscope.dashboard.panels.tag_order import REST, importance, label_within, section_path
 
 CARDS_PER_PAGE: Final = 12
-"""Cards of a section that are mounted at once; a section with no more is not divided further."""
+"""Maximum cards of a section that are mounted at once; a section with no more is not divided further."""
 MOST_CARDS: Final = 24
-"""Cards that open by themselves; the user may open more."""
+"""Maximum cards that open by themselves; the user may open more."""
 MOST_OPENED: Final = 480
-"""Cards that "Open all" opens."""
+"""Maximum cards that open when all sections are expanded."""
 OTHER: Final = "Other"
 """Section of the tags that share none."""
 ALL: Final = "All tags"
-"""What that is called where there is no other section."""
+"""Name of that section if there is no other."""
 
 
 @dataclass(frozen=True)
@@ -26,33 +26,33 @@ class OfTag:
 
 
 Place = str | OfTag
-"""Where a card belongs: in a section of that name, kept as it is; or where its tag does."""
+"""Where a card belongs: in a section of exactly that name, or where its tag does."""
 Fold = Literal["auto", "open", "closed"]
-"""Which sections are open, but for those that the user opened and closed one by one."""
+"""Which sections are open, except for those that the user opened and closed individually."""
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What the user did about the cards of a panel."""
+    """How the user arranged the cards of a panel."""
 
     opened: Sequence[str] = ()
     closed: Sequence[str] = ()
     pages: Mapping[str, int] = field(default_factory=dict)
-    """Page of a section, counted from 1, where it is not the first."""
+    """Page of a section, counted from 1, if it is not the first."""
     fold: Fold = "auto"
     sections: Sequence[str] = ()
-    """Sections in the order that the user gave them, before the others around them."""
+    """Sections in the order that the user gave them, before the others at their level."""
     cards: Sequence[str] = ()
     """Keys of cards in the order that the user gave them, before the others of their sections."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A section: cards that turn pages together, then the sections within."""
+    """A section: cards that turn pages together, then the nested sections."""
 
     name: str
     label: str
-    """What it is called within the section around it."""
+    """Name within the enclosing section."""
     keys: tuple[str, ...]
     open: bool = False
     page: int = 1
@@ -71,17 +71,17 @@ class Group:
 
     @property
     def count(self) -> int:
-        """Cards in it and in the sections within."""
+        """Number of cards in the section and its nested sections."""
         return len(self.keys) + sum(group.count for group in self.groups)
 
     def all(self) -> Iterator["Group"]:
-        """Return it and the sections within."""
+        """Yield the section and all nested sections."""
         yield self
         for group in self.groups:
             yield from group.all()
 
     def mounted(self) -> Iterator[str]:
-        """Yield keys of the cards that are mounted, in order."""
+        """Yield the keys of the mounted cards, in order."""
         if self.open:
             yield from self.on_page
             for group in self.groups:
@@ -90,7 +90,7 @@ class Group:
 
 class _Card(NamedTuple):
     at: int
-    """Its place in the order of all."""
+    """Position in the order of all cards."""
     key: str
     place: Place
 
@@ -101,7 +101,7 @@ class _Card(NamedTuple):
 
 @dataclass
 class _Node:
-    """A section while cards are handed out."""
+    """A section while cards are being distributed."""
 
     name: str
     cards: list[_Card] = field(default_factory=list)
@@ -133,15 +133,15 @@ def _in_order(cards: Sequence[_Card]) -> list[_Card]:
 
 
 def arrange(cards: Iterable[tuple[Place, str]], by: Arrangement) -> list[Group]:
-    """Join cards into sections: named ones as they come, then those of tags.
+    """Group cards into sections: named ones in the given order, then those of tags.
 
-    Sections are open from the top until `MOST_CARDS` cards are, whatever the user did about others. Of sections that
-    hold others only those open by themselves that people look at first, or the first of all: a model's many layers
-    would else fill the page.
+    Sections are open from the top until `MOST_CARDS` cards are, whatever the user did with others. Of sections that
+    contain others, only those that people look at first open by themselves, or the first of all: otherwise a model's
+    many layers would fill the page.
 
     Args:
-        cards: where each card belongs, and its key, in order.
-        by: what the user did.
+        cards: where each card belongs and its key, in order.
+        by: the user's arrangement.
     """
     named: dict[str, _Node] = {}
     root = _Node("")
@@ -213,7 +213,7 @@ class _Opening:
 
 
 def card_places(groups: Iterable[Group], around: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    """Of every card its key, the names of its sections, outermost first, and its page in the innermost."""
+    """Yield each card's key, the names of its sections, outermost first, and its page in the innermost."""
     for group in groups:
         path = (*around, group.name)
         yield from ((key, path, at // CARDS_PER_PAGE + 1) for at, key in enumerate(group.keys))
@@ -221,7 +221,7 @@ def card_places(groups: Iterable[Group], around: tuple[str, ...] = ()) -> Iterat
 
 
 def parse_pages(raw: Sequence[str]) -> dict[str, int]:
-    """Read "section:2"; what is not of that form is left out."""
+    """Parse "section:2"; entries not of that form are left out."""
     pages: dict[str, int] = {}
     for entry in raw:
         name, colon, number = entry.rpartition(":")
@@ -231,7 +231,7 @@ def parse_pages(raw: Sequence[str]) -> dict[str, int]:
 
 
 def structure(group: Group) -> dict[str, Any]:
-    """Return what is mounted of a section, small enough to travel: when it is unchanged the cards stay as they are."""
+    """Return what is mounted of a section, small enough to send: while it is unchanged, the cards stay as they are."""
     reported: dict[str, Any] = {"name": group.name, "label": group.label, "count": group.count}
     if group.open:
         reported |= {"cards": list(group.on_page), "groups": [structure(inner) for inner in group.groups]}
@@ -239,7 +239,7 @@ def structure(group: Group) -> dict[str, Any]:
 
 
 def still_fits(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Return whether what is mounted serves the new structure: closing a section only hides its cards."""
+    """Return whether what is mounted fits the new structure: closing a section only hides its cards."""
     if any(old[part] != new[part] for part in ("name", "label", "count")):
         return False
     if "cards" not in new:
@@ -250,5 +250,5 @@ def still_fits(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 def mounted_keys(reported: Mapping[str, Any]) -> list[str]:
-    """Return keys of the cards of a `structure`."""
+    """Return the keys of the cards in a `structure`."""
     return [*reported.get("cards", ()), *(key for inner in reported.get("groups", ()) for key in mounted_keys(inner))]

@@ -1,4 +1,4 @@
-"""Panels of other distributions, guarded: what they fail at is named on the page, and nothing else fails with it."""
+"""Panels of other distributions, guarded: their failures are named on the page, and nothing else fails with them."""
 
 import json
 import logging
@@ -22,16 +22,16 @@ from stepscope.summary.snapshot import Snapshot
 
 _LOG: Final = logging.getLogger("stepscope")
 FAILURES_ID: Final = "plugin-failures"
-"""The page's store that callbacks of plug-ins put into what they failed at: ``web/page/plugins.ts``."""
+"""The page's store for failures of plug-in callbacks: ``web/page/plugins.ts``."""
 
 
 class PluginPanel(Panel):
-    """A panel of another distribution, with all that it says of itself.
+    """A panel of another distribution, with everything that it declares.
 
     Args:
-        panel: as it was brought.
+        panel: as it was provided.
         plugin: where it is from.
-        extensions: remembers what it fails at.
+        extensions: records its failures.
     """
 
     def __init__(self, panel: Panel, plugin: Plugin, extensions: Extensions[Panel]) -> None:
@@ -42,7 +42,7 @@ class PluginPanel(Panel):
         self._extensions: Final = extensions
 
     def report(self, doing: str, error: BaseException) -> PluginFailure:
-        """Remember what the plug-in failed at."""
+        """Record what the plug-in failed at."""
         _LOG.debug("%s of the plug-in %r failed", doing, self.name, exc_info=error)
         return self._extensions.fail(self.plugin, error, doing)
 
@@ -63,7 +63,7 @@ class PluginPanel(Panel):
         return content
 
     def register(self, app: Dash, live: Live) -> None:
-        """Add its callbacks; none of them where one cannot be added, or would take the place of another's."""
+        """Add the panel's callbacks; none of them if one cannot be added or would replace another panel's."""
         callbacks, listed = app.callback_map, app._callback_list
         before, count = dict(callbacks), len(listed)
         try:
@@ -108,7 +108,7 @@ class PluginPanel(Panel):
         return routes
 
     def files(self) -> PluginFiles | None:
-        """Return what the browser loads of it; None where that is nothing, or cannot be read."""
+        """Return what the browser loads for the panel; None if that is nothing or cannot be read."""
         if self.web is None:
             return None
         try:
@@ -118,7 +118,7 @@ class PluginPanel(Panel):
             return None
 
     def told(self, files: PluginFiles | None) -> PluginPage:
-        """Return what the page has to know of it."""
+        """Return what the page needs to know about the panel."""
         return {
             "name": self.name,
             "title": self.title,

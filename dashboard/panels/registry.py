@@ -29,7 +29,7 @@ _ORDER: Final = (
     "health",
     "live_tensors",
 )
-"""Adding a panel is adding its folder and a line here."""
+"""To add a panel, add its folder and a line here."""
 
 
 def _panel(folder: str) -> Panel:
@@ -40,14 +40,14 @@ def _panel(folder: str) -> Panel:
 
 
 PANELS: Final = tuple(_panel(folder) for folder in _ORDER)
-"""Stepscope's own."""
+"""Stepscope's own panels."""
 ROUTES: Final = ("capture", "openapi", "plugins", "revision", "runs", "search", "traces")
-"""What stands after ``/api/`` in addresses that belong to no panel, so that none may be called that."""
+"""Names after ``/api/`` in addresses that belong to no panel; no panel may use them."""
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def check_panel(panel: Panel) -> None:
-    """Raise ValueError with a sentence where a panel of another distribution says what it must not."""
+    """Raise ValueError with a sentence if a panel of another distribution declares something not allowed."""
     if not isinstance(panel.name, str) or not _NAME.fullmatch(panel.name):
         raise ValueError(f"the name {panel.name!r} is not valid: use a-z, 0-9 and _, such as 'spectrum'")
     if panel.name in ROUTES:
@@ -76,12 +76,12 @@ OTHERS: Final = Extensions(
     check_panel,
     lambda panel: panel.title,
 )
-"""Those of other distributions, as they brought them."""
+"""Panels of other distributions, as they were provided."""
 _guarded: dict[int, PluginPanel] = {}
 
 
 def all_panels() -> tuple[Panel, ...]:
-    """Return every panel; those of other distributions so that nothing else fails with them."""
+    """Return every panel; those of other distributions are guarded so that nothing else fails with them."""
     return (*PANELS, *plugin_panels())
 
 
@@ -93,17 +93,17 @@ def plugin_panels() -> tuple[PluginPanel, ...]:
 
 
 def companion_patterns(panels: Iterable[Panel] | None = None) -> tuple[str, ...]:
-    """Return patterns of the files next to the event files that some panel shows; of all panels unless given."""
+    """Return patterns of the files next to the event files that any of the panels shows; of all panels by default."""
     return tuple(dict.fromkeys(pattern for panel in _given(panels) for pattern in panel.companions))
 
 
 def recognizers(panels: Iterable[Panel] | None = None) -> tuple[Recognizer, ...]:
-    """Return what tells such files by their content; of all panels unless given."""
+    """Return what recognizes such files by their content; of all panels by default."""
     return tuple(dict.fromkeys(recognizer for panel in _given(panels) for recognizer in panel.recognizers))
 
 
 def uploads(panels: Iterable[Panel] | None = None) -> dict[str, int]:
-    """Return paths of the routes that take files, with the most bytes of one; of all panels unless given."""
+    """Return the paths of routes that take files, with the maximum bytes of one; of all panels by default."""
     return {path: most for panel in _given(panels) for path, most in panel.uploads.items()}
 
 

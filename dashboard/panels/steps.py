@@ -1,7 +1,7 @@
 """Cards that show every run at one step: which point of a run that is, and what the slider below the card offers.
 
-``web/cards/step_slider.ts`` is its side in the browser. The user's choice stands in the URL as "KEY:STEP"; where there
-is none, a card shows the newest point and so follows new data.
+``web/cards/step_slider.ts`` is the browser side. The user's choice is in the URL as "KEY:STEP"; without one, a card
+shows the newest point and so follows new data.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.summary.series import Series
 
 MOST_POSITIONS: Final = 2_000
-"""Places of one slider: more than it has pixels."""
+"""Maximum positions of one slider: more than it has pixels."""
 
 
 class StepData(TypedDict):
@@ -24,31 +24,28 @@ class StepData(TypedDict):
     steps: TypedArray
     walls: TypedArray
     seconds: TypedArray
-    """Since the first point of the run."""
+    """Seconds since the first point of the run."""
     of: int
 
 
 def epoch(series: Series) -> str:
-    """Return another where points of a series may have become others: its run was started again, or written again, or
-    another server reads it.
+    """Return a value that changes if points may: the run was restarted or rewritten, or another server reads it.
 
-    Points that are added leave it as it is, so that with it and its step what an index means is one for ever.
+    Added points leave it unchanged, so that together with it and the step, an index always means the same.
     """
     first = float(series.wall_times[0]) if len(series) else 0.0
     return fingerprint((first, series.epoch))
 
 
 def pick(total: int, most: int) -> NDArray[np.int64]:
-    """Return indices of at most ``most`` of ``total`` points, evenly spread, the first and the last always among
-    them.
-    """
+    """Return indices of at most ``most`` of ``total`` points, evenly spread, always including the first and last."""
     if total <= most:
         return np.arange(total)
     return np.linspace(0, total - 1, most).round().astype(np.int64)
 
 
 def chosen_steps(entries: Iterable[str]) -> dict[str, int]:
-    """Read "KEY:STEP"; what is not of that form is left out."""
+    """Parse "KEY:STEP"; entries not of that form are left out."""
     chosen: dict[str, int] = {}
     for entry in entries:
         key, colon, step = entry.rpartition(":")
@@ -59,9 +56,9 @@ def chosen_steps(entries: Iterable[str]) -> dict[str, int]:
 
 
 def index_at(steps: NDArray[np.int64], step: int | None) -> int | None:
-    """Return the point at a step, or the nearest one before it; None where all are later.
+    """Return the index of the point at a step, or of the nearest one before it; None if all are later.
 
-    Of several at one step it is the last. Steps need not be in order.
+    Of several at one step, it is the last. Steps need not be in order.
 
     Args:
         steps: int64[n]
@@ -77,15 +74,14 @@ def index_at(steps: NDArray[np.int64], step: int | None) -> int | None:
 def slider(
     series: Sequence[Series], within: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
 ) -> StepData:
-    """Return what a slider over all steps of some series needs: steps, wall times, and seconds since the run's first
-    point.
+    """Return what a slider over the steps of some series needs: steps, wall times, and seconds since a run's start.
 
-    A step that several series have is described by the first of them. Beyond `MOST_POSITIONS` steps, so many of them
-    are offered, evenly spread; ``of`` says how many there are.
+    A step shared by several series is described by the first of them. Beyond `MOST_POSITIONS` steps, that many of them
+    are offered, evenly spread; ``of`` is how many there are.
 
     Args:
         series: of the runs of a card.
-        within: which of some steps are offered at all; None for all.
+        within: returns which of some steps are offered at all; None for all.
     """
     filled = [one for one in series if len(one)]
     if not filled:

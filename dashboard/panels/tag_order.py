@@ -1,4 +1,4 @@
-"""Where the name of a tag is divided into sections, and which tags stand first: pure functions of names."""
+"""Where tag names are divided into sections, and which tags come first: pure functions of names."""
 
 import re
 from collections.abc import Iterator
@@ -14,20 +14,20 @@ LOOKED_AT_FIRST: Final = (
     frozenset({"loss", "losses"}),
     frozenset({"accuracy", "acc", "metric", "metrics", "score", "scores", "reward", "rewards", "return", "returns"}),
 )
-"""Words of names that people look for first, in this order."""
+"""Words in names that people look for first, in this order."""
 REST: Final = len(LOOKED_AT_FIRST)
 """The `importance` of all other names."""
 NO_TAG: Final = "(empty tag)"
-"""What the card of an empty tag, which writers allow, is called."""
+"""Title of the card of an empty tag, which writers allow."""
 MOST_LEVELS: Final = 8
-"""Sections within each other."""
+"""Maximum depth of nested sections."""
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _DOT: Final = re.compile(r"(?<=\w)\.(?=\w)")
 _NUMBER: Final = re.compile(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?", re.IGNORECASE)
 
 
 def shown_tag(tag: str) -> str:
-    """Return the tag as its card calls it: without the end that PyTorch's writers, and ours, give to texts."""
+    """Return the tag as its card shows it: without the ending that PyTorch's and Stepscope's writers give to texts."""
     return tag.removesuffix("/text_summary") or tag or NO_TAG
 
 
@@ -57,7 +57,7 @@ def _sections(tag: str) -> Iterator[str]:
 
 
 def _dots(part: str) -> Iterator[int]:
-    """Yield where the dots are that divide a part of a name."""
+    """Yield the positions of the dots that divide a part of a name."""
     if _NUMBER.fullmatch(part):
         return
     start = 0
@@ -71,24 +71,24 @@ def _dots(part: str) -> Iterator[int]:
 
 
 def importance(name: str) -> int:
-    """Return how soon people look for a name: the place in `LOOKED_AT_FIRST` of its first word there, or `REST`."""
+    """Return how soon people look for a name: the index in `LOOKED_AT_FIRST` of its first word there, or `REST`."""
     words = {word.lower() for word in _WORD.findall(name)}
     return next((place for place, known in enumerate(LOOKED_AT_FIRST) if words & known), REST)
 
 
 @lru_cache(maxsize=65_536)
 def tag_order(tag: str) -> tuple[Any, ...]:
-    """Sort tags: section by section, what people look at first before the rest, numbers by their values."""
+    """Return a key that sorts tags: section by section, what people look at first before the rest, numbers by value."""
     path = (*section_path(tag), shown_tag(tag))
     labels = [label_within(outer, name) for outer, name in zip(("", *path), path, strict=False)]
     return tuple((importance(label), natural(label)) for label in labels)
 
 
 def label_within(outer: str, name: str) -> str:
-    """Return a section's name without that of the section around it."""
+    """Return a section's name without the name of the enclosing section."""
     return name[len(outer) :].lstrip("/.") or name if outer else name
 
 
 def natural(text: str) -> tuple[Any, ...]:
-    """Sort texts with their numbers by value: "layer2" before "layer10"."""
+    """Return a key that sorts texts with their numbers by value: "layer2" before "layer10"."""
     return tuple(int(part) if at % 2 else part.casefold() for at, part in enumerate(re.split(r"([0-9]{1,300})", text)))

@@ -1,4 +1,4 @@
-"""Projections of vectors to two or three dimensions, and what is measured of them.
+"""Projections of vectors to two or three dimensions, and measures of their quality.
 
 Pure numerics, without files, jobs or pages.
 """

@@ -1,8 +1,8 @@
-"""How much points attract each other in t-SNE: Gaussian weights of their nearest neighbors, made symmetric.
+"""Attraction between points in t-SNE: Gaussian weights of their nearest neighbors, made symmetric.
 
-Van der Maaten and Hinton, "Visualizing Data using t-SNE" (2008): the Gaussian around a point is as wide as gives its
-neighbors the wanted perplexity, and p_ij = (p_j|i + p_i|j) / 2n. Van der Maaten (2014): only the 3 * perplexity
-nearest neighbors have a weight.
+Van der Maaten and Hinton, "Visualizing Data using t-SNE" (2008): the width of the Gaussian around a point is chosen so
+that its neighbors have the wanted perplexity, and p_ij = (p_j|i + p_i|j) / 2n. Van der Maaten (2014): only the
+3 * perplexity nearest neighbors have a weight.
 """
 
 from collections.abc import Generator
@@ -24,10 +24,10 @@ _LEAST_FACTOR: Final = 1e-7
 
 @dataclass(frozen=True)
 class Affinities:
-    """A symmetric sparse matrix, row by row, whose weights have the sum 1."""
+    """A symmetric sparse matrix, stored by rows, whose weights sum to 1."""
 
     starts: NDArray[np.int64]
-    """``[n + 1]``: where each row begins in the two others."""
+    """``[n + 1]``: the start of each row in the other two arrays."""
     columns: NDArray[np.int32]
     weights: NDArray[np.float32]
 
@@ -45,12 +45,12 @@ Steps = Generator[tuple[int, int], None, Affinities]
 
 
 def affinity_steps(graph: NeighborGraph, perplexity: float, workers: Workers, *, cosine: bool = False) -> Steps:
-    """Yield affinities of a graph, in pieces: after each, how many rows are done and how many there are.
+    """Compute the affinities of a graph in pieces; after each, yield the number of finished rows and of all rows.
 
     Args:
-        graph: nearest neighbors, whose arrays become those of the affinities, so that there are never both; nobody
-            may use it afterwards.
-        perplexity: the wanted number of neighbors that count.
+        graph: nearest neighbors, whose arrays are reused for the affinities, so that both never exist at once; it must
+            not be used afterwards.
+        perplexity: the wanted effective number of neighbors.
         workers: threads.
         cosine: whether distances are 1 - cos, which is half the squared distance on the unit sphere; otherwise they
             are squared.
@@ -88,15 +88,15 @@ def _widths_of(squares: NDArray[np.float32], goal: float, workers: Workers) -> N
 
 
 def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float) -> Affinities:
-    """Return weights that draw points of one label together and let others go, as TensorBoard's t-SNE does.
+    """Return weights that pull points of the same label together and release others, as TensorBoard's t-SNE does.
 
-    With o = percent / 100, n points, s of a point's own label and m of other labels (points without one left out), a
-    weight is multiplied by 1/n where either point has no label, by 1/n + o/s where both have the same, and by
-    1/n - o/m where they differ (at least 1e-7); then the sum is made 1 again. Where m differs between the two points
-    their mean is taken, so that weights stay symmetric. Source: TensorBoard's projector, bh_tsne.ts, `costGrad`.
+    With o = percent / 100, n points, s points with a point's own label and m with other labels (unlabeled points
+    excluded), a weight is multiplied by 1/n if either point has no label, by 1/n + o/s if both labels are equal, and by
+    1/n - o/m if they differ (at least 1e-7); then the sum is made 1 again. If m differs between the two
+    points, the mean is used, so that weights stay symmetric. Source: TensorBoard's projector, bh_tsne.ts, `costGrad`.
 
     Args:
-        affinities: not changed.
+        affinities: not modified.
         labels: int32 ``[n]``, -1 for none.
         percent: 0 to 100.
     """
@@ -114,7 +114,7 @@ def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float)
 
 @kernel(error_model="numpy")
 def _widths(squares: NDArray[np.float32], goal: float, begin: int, end: int) -> None:
-    """Turn squared distances into weights with the sum 1 and the wanted entropy, in nats, by halving."""
+    """Turn squared distances into weights with the sum 1 and the wanted entropy, in nats, by bisection."""
     count = squares.shape[1]
     exponents = np.empty(count)
     for i in range(begin, end):
@@ -148,7 +148,7 @@ def _widths(squares: NDArray[np.float32], goal: float, begin: int, end: int) -> 
 
 @kernel()
 def _place(row: NDArray[np.int32], wanted: int) -> int:
-    """Return where a row has a number, or -1. All are looked at, which the compiler does many at once."""
+    """Return the index of a number in a row, or -1. All numbers are compared, which the compiler vectorizes."""
     place = -1
     for k in range(len(row)):
         place = max(place, k if row[k] == wanted else -1)
@@ -157,7 +157,7 @@ def _place(row: NDArray[np.int32], wanted: int) -> int:
 
 @kernel()
 def _count(rows: NDArray[np.int32], sizes: NDArray[np.int64], begin: int, end: int) -> None:
-    """Add to ``sizes[1 + j]`` how many of these points have j as neighbor without being its own."""
+    """Add to ``sizes[1 + j]`` the number of these points that have j as neighbor without being a neighbor of j."""
     for i in range(begin, end):
         for k in range(rows.shape[1]):
             j = rows[i, k]
@@ -175,7 +175,7 @@ def _merge(
     begin: int,
     end: int,
 ) -> None:
-    """Make the weights symmetric in their place; those of points that are neighbors one way go to the others too."""
+    """Make the weights symmetric in place; weights of one-way neighbors are also added to the other point."""
     half = 0.5 / len(rows)
     for i in range(begin, end):
         for k in range(rows.shape[1]):
@@ -195,7 +195,7 @@ def _merge(
 
 @kernel()
 def _insert(values: NDArray[Any], others: NDArray[Any], starts: NDArray[np.int64], own: int) -> None:
-    """Put the others of each row, which begin at ``starts``, after its ``own`` values, of which the array is full."""
+    """Append the others of each row, which begin at ``starts``, to its ``own`` values, of which the array is full."""
     for i in range(len(starts) - 2, -1, -1):
         at = own * (i + 1) + starts[i + 1]
         for other in range(starts[i + 1] - 1, starts[i] - 1, -1):
@@ -217,7 +217,7 @@ def _supervised(
     unlabeled: float,
     out: NDArray[np.float32],
 ) -> float:
-    """Return weights times their factors, and the sum of them."""
+    """Write weights times their factors, and return the sum."""
     total = 0.0
     for i in range(len(labels)):
         own = labels[i]

@@ -1,4 +1,4 @@
-"""Turning one picture onto another, so that points keep their places from step to step."""
+"""Alignment of one picture with another, so that points keep their places from step to step."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +11,17 @@ def aligned(
     scale: bool = False,
     matches: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
 ) -> NDArray[np.float32]:
-    """Return the moving picture, moved, turned and mirrored so that its points are as near to the fixed ones as can be.
+    """Return the moving picture shifted, rotated, and mirrored so that its points are closest to the fixed ones.
 
-    Orthogonal Procrustes: ``R = U V'`` of the singular values ``(M - m)' (F - f) = U S V'`` makes
-    ``|(M - m) R - (F - f)|`` least; the result is ``s (M - m) R + f``, with ``s = sum(S) / |M - m|^2`` if the picture
-    may change its size, else 1. Source: Schönemann 1966, "A generalized solution of the orthogonal Procrustes
-    problem".
+    Orthogonal Procrustes: ``R = U V'`` of the singular values ``(M - m)' (F - f) = U S V'`` minimizes
+    ``|(M - m) R - (F - f)|``; the result is ``s (M - m) R + f``, with ``s = sum(S) / |M - m|^2`` if the size may
+    change, else 1. Source: Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem".
 
     Args:
         moving: float32[n, k].
         fixed: float32[m, k].
         scale: whether the size may change.
-        matches: rows of ``moving`` and the rows of ``fixed`` that are the same points; by default row i is row i.
+        matches: rows of ``moving`` and the rows of ``fixed`` for the same points; by default row i is row i.
 
     Returns:
         float32[n, k].

@@ -1,4 +1,4 @@
-"""What every projection shares: the shape of the points, what a run tells, and what a run can do."""
+"""The common interface of projections: the shape of the points, progress reports, and the methods of a run."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -7,45 +7,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 Points = NDArray[np.float32]
-"""Vectors, one a row: ``[n, d]``, C-contiguous, all values finite."""
+"""Vectors, one per row: ``[n, d]``, C-contiguous, all values finite."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is, and its picture so far."""
+    """Progress of a run, and its current picture."""
 
     iteration: int
-    """Iterations done."""
+    """Number of finished iterations."""
     total: int
-    """Iterations to be done, 0 where that is not known."""
+    """Total number of iterations; 0 if unknown."""
     phase: str
-    """For a person: "neighbors", "early exaggeration", "iterations", "done"."""
+    """For display: "neighbors", "early exaggeration", "iterations", "done"."""
     coordinates: NDArray[np.float32] | None
-    """The picture, ``[n, 2 or 3]``, a copy; None before the first."""
+    """A copy of the picture, ``[n, 2 or 3]``; None before the first."""
     loss: float | None
-    """What the method makes small: the KL divergence, the cross entropy; None where none is known."""
+    """The minimized quantity: the KL divergence or the cross entropy; None if unknown."""
     done: bool
     """Whether all iterations are done."""
 
 
 class Run(Protocol):
-    """One projection under way. It is not shared between threads."""
+    """One projection in progress. Not shared between threads."""
 
     def advance(self, seconds: float) -> Progress:
-        """Work for about ``seconds`` (one iteration at least) and tell how far it is."""
+        """Work for about ``seconds`` (at least one iteration) and return the progress."""
         ...
 
     def perturb(self) -> None:
-        """Move every point a little at random, to get it out of a poor place."""
+        """Move every point slightly at random, to escape a poor local minimum."""
         ...
 
     def extend(self, iterations: int) -> None:
-        """Add so many iterations after the end."""
+        """Add iterations at the end."""
         ...
 
     def state(self, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
-        """Return what starting again at this place needs, as arrays.
+        """Return the state needed to resume from here, as arrays.
 
-        Where all of it has more than ``most_bytes``, what can be worked out again is left out.
+        If all of it exceeds ``most_bytes``, anything that can be recomputed is left out.
         """
         ...

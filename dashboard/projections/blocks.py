@@ -1,4 +1,4 @@
-"""Working on many vectors a block of rows at a time, so that nothing as large as the data is copied."""
+"""Processing of many vectors by blocks of rows, so that nothing as large as the data is copied."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -17,7 +17,7 @@ _HARMLESS: Final = 1e12
 def row_blocks(
     count: int, width: int, *, begin: int = 0, values: int = _VALUES, fewest: int = _FEWEST_ROWS
 ) -> Iterator[slice]:
-    """Yield slices that cover ``count`` rows from ``begin``, each of about ``values`` numbers, or of ``fewest``
+    """Yield slices that cover ``count`` rows from ``begin``, each of about ``values`` numbers but at least ``fewest``
     rows.
     """
     rows = max(values // max(width, 1), fewest)
@@ -26,15 +26,15 @@ def row_blocks(
 
 
 def as_float32(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """float32 of the same shape, C-contiguous; what float32 cannot hold becomes the largest number that it can."""
+    """Return float32 of the same shape, C-contiguous; values out of range become the largest float32."""
     return np.clip(values, -_LARGEST, _LARGEST).astype(np.float32, order="C")
 
 
 def bounded(points: Points) -> Points:
-    """Return the points, or, where some are so large that their squares overflow, all of them divided by a power of
+    """Return the points; if their squares could overflow, all of them are divided by a power of
     two.
 
-    For what does not depend on the scale of the points: neighbors, clusters.
+    For results that do not depend on the scale of the points: neighbors, clusters.
     """
     largest = largest_of(points)
     if largest <= _HARMLESS:
@@ -43,7 +43,7 @@ def bounded(points: Points) -> Points:
 
 
 def largest_of(points: Points) -> float:
-    """Return the largest absolute value, 0 where there is none."""
+    """Return the largest absolute value; 0 if there are no points."""
     if points.size == 0:
         return 0.0
     return max(float(np.max(points)), -float(np.min(points)))

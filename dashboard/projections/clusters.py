@@ -1,7 +1,7 @@
-"""Clusters of points, with scikit-learn's methods, bounded for many and wide points.
+"""Clusters of points, by scikit-learn's methods, with limits for many points and dimensions.
 
-scikit-learn is an extra, and imported where it is needed: it is the slowest and largest of all imports, and the server,
-which only asks what is noted of a method, does without it.
+scikit-learn is an extra and is imported on demand: it is the slowest and largest of all imports, and the server, which
+only needs the notes on a method, works without it.
 """
 
 import warnings
@@ -18,17 +18,17 @@ from stepscope.summary.full_install import SCIKIT_LEARN, check_extra, needs_extr
 
 Method = Literal["kmeans", "hdbscan"]
 WIDEST: Final[dict[Method, int]] = {"kmeans": 256, "hdbscan": 16}
-"""Dimensions above which points are reduced by PCA."""
+"""Maximum dimensions; points with more are reduced by PCA."""
 EXACT_POINTS: Final = 20_000
-"""Points above which k-means works on batches."""
+"""Number of points above which k-means uses batches."""
 DENSITY_POINTS: Final = 25_000
-"""Points above which HDBSCAN, whose time grows with their square, works on a sample."""
+"""Number of points above which HDBSCAN, whose time grows quadratically, uses a sample."""
 _BATCH: Final = 4096
 _STARTS: Final = 4
 
 
 def notes(method: Method, count: int, dimensions: int) -> tuple[str, ...]:
-    """Return where the method is an approximation for points of such a shape, in sentences for a person."""
+    """Return sentences for the user about approximations of the method for points of this shape."""
     said = []
     if dimensions > WIDEST[method]:
         said.append(f"The {dimensions} dimensions were reduced to {WIDEST[method]} by PCA first.")
@@ -48,22 +48,22 @@ def notes(method: Method, count: int, dimensions: int) -> tuple[str, ...]:
 
 
 def check_installed() -> None:
-    """Raise NotInstalledError where scikit-learn is not installed."""
+    """Raise NotInstalledError if scikit-learn is not installed."""
     check_extra("Finding clusters", "sklearn", SCIKIT_LEARN)
 
 
 def kmeans(points: Points, count: int = 8, seed: int = 0) -> NDArray[np.int32]:
-    """Return clusters around ``count`` centers, so that squared distances from them are small.
+    """Return clusters around ``count`` centers that minimize the squared distances from them.
 
-    Lloyd's algorithm from k-means++, the best of 4 beginnings; on batches (Sculley 2010) for more than 20,000 points.
+    Lloyd's algorithm from k-means++, the best of 4 starts; in batches (Sculley 2010) for more than 20,000 points.
 
     Args:
         points: float32[n, d].
-        count: of centers; as many as there are points where these are fewer.
-        seed: of the beginnings.
+        count: number of centers, limited to the number of points.
+        seed: seed of the starts.
 
     Returns:
-        int32[n], 0 for the largest cluster. Fewer clusters than asked for if there are fewer different points.
+        int32[n], 0 for the largest cluster. Fewer clusters than requested if there are fewer distinct points.
 
     Raises:
         NotInstalledError: scikit-learn is not installed.
@@ -92,15 +92,15 @@ def kmeans(points: Points, count: int = 8, seed: int = 0) -> NDArray[np.int32]:
 def hdbscan(
     points: Points, minimum_size: int = 15, minimum_samples: int | None = None, *, seed: int = 0
 ) -> NDArray[np.int32]:
-    """Return clusters of any form and number: where points are dense.
+    """Return clusters of any shape and number: regions where points are dense.
 
     Campello, Moulavi, Sander 2013, "Density-Based Clustering Based on Hierarchical Density Estimates".
 
     Args:
         points: float32[n, d].
-        minimum_size: points of the smallest cluster, at least 2.
-        minimum_samples: neighbors that make a point dense, itself included; ``minimum_size`` by default.
-        seed: of the sample of many points.
+        minimum_size: minimum number of points in a cluster, at least 2.
+        minimum_samples: number of neighbors, including itself, that make a point dense; ``minimum_size`` by default.
+        seed: seed of the sample, if there are many points.
 
     Returns:
         int32[n], 0 for the largest cluster, -1 for points in none.
@@ -139,7 +139,7 @@ def _dense(points: Points, minimum_size: int, minimum_samples: int | None) -> ND
 
 
 def _different(points: Points, most: int) -> int:
-    """Return how many different points there are; at most ``most``."""
+    """Return the number of distinct points, at most ``most``."""
     seen: set[bytes] = set()
     for point in points:
         # -0 and 0 are the same.
@@ -150,7 +150,7 @@ def _different(points: Points, most: int) -> int:
 
 
 def _by_size(found: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return clusters numbered by their size, the largest 0; of equal ones the one of the first point first."""
+    """Return clusters numbered by size, the largest 0; among equal sizes, the one of the first point comes first."""
     labels = np.full(len(found), -1, np.int32)
     inside = np.flatnonzero(found >= 0)
     if len(inside):

@@ -1,4 +1,4 @@
-"""Projection onto directions that a person names, each by what is at its two ends."""
+"""Projection onto directions chosen by the user, each defined by the points at its two ends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.projections.pca import mean_of, pca, projected
 
 MOST_FITTED: Final = 50_000
-"""Points from which the second direction of a single axis is worked out."""
+"""Maximum number of points used to compute the second direction of a single axis."""
 
 
 @dataclass(frozen=True)
 class CustomAxis:
-    """A direction from the mean of some points to the mean of others; no rows at an end stand for all points."""
+    """A direction from the mean of some points to the mean of others; an end without rows means all points."""
 
     left: NDArray[np.int64]
     """Row numbers."""
@@ -26,21 +26,21 @@ class CustomAxis:
 
 @dataclass(frozen=True)
 class Direction:
-    """An axis through the space of the data."""
+    """An axis through the data space."""
 
     middle: NDArray[np.float64]
-    """[d]: what lies at 0."""
+    """[d]: the point at coordinate 0."""
     unit: NDArray[np.float64]
-    """[d], of length 1; zeros where the axis has no direction."""
+    """[d], of length 1; zeros if the axis has no direction."""
 
 
 def directions_of(points: Points, axes: Sequence[CustomAxis]) -> list[Direction]:
-    """Return the directions of axes, from the left end to the right one, their 0 halfway between. Not made orthogonal.
+    """Return the directions of axes, from the left end to the right, with 0 halfway between; not orthogonalized.
 
-    A single axis is joined by a second: the direction at a right angle to it along which the points vary most.
+    For a single axis, a second one is added: the direction orthogonal to it in which the points vary most.
     Source: the Embedding Projector's "Custom" (tensorboard/plugins/projector/vz_projector/
-    vz-projector-projections-panel.ts), which leaves out the length and the middle, so that its axes have no common
-    unit, and draws a single axis as a line.
+    vz-projector-projections-panel.ts), which omits the length and the middle, so that its axes have no common unit, and
+    draws a single axis as a line.
 
     Args:
         points: float32[n, d].
@@ -54,7 +54,7 @@ def directions_of(points: Points, axes: Sequence[CustomAxis]) -> list[Direction]
 
 
 def along(points: Points, directions: Sequence[Direction]) -> NDArray[np.float32]:
-    """float32[n, number of directions]: coordinates along each, in the unit of the data."""
+    """Return coordinates along each direction, in the unit of the data: float32[n, number of directions]."""
     columns = [projected(points, direction.middle, direction.unit[None]) for direction in directions]
     return np.ascontiguousarray(np.hstack(columns)) if columns else np.zeros((len(points), 0), np.float32)
 
@@ -68,7 +68,7 @@ def _between(left: NDArray[np.float64], right: NDArray[np.float64]) -> Direction
 
 
 def _most_varied_besides(points: Points, taken: Direction) -> Direction:
-    """Return the first principal component of what a direction leaves of the points, or of some of them if they are
+    """Return the first principal component of the points after removing a direction, from a subset if there are
     many.
     """
     chosen = np.linspace(0, len(points) - 1, min(len(points), MOST_FITTED)).round().astype(np.int64)

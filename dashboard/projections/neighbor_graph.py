@@ -1,4 +1,4 @@
-"""The nearest neighbors of every point, exactly by blocks or nearly by an inverted file; never n x n in memory."""
+"""The nearest neighbors of every point, exact by blocks or approximate by an inverted file; never n x n in memory."""
 
 import math
 from collections.abc import Callable, Generator, Iterable
@@ -14,36 +14,36 @@ from stepscope.dashboard.projections.neighbor_loops import METRICS, Metric, add_
 from stepscope.dashboard.projections.parallel import Workers
 
 EXACT_POINTS: Final = 30_000
-"""Above so many points the graph is approximate unless asked otherwise."""
+"""Number of points above which the graph is approximate by default."""
 _QUERIES: Final = 512
 _CANDIDATES: Final = 2048
 _SAMPLE: Final = 256
 _TRAINING_ROUNDS: Final = 6
 _POINTS_PER_CENTER: Final = 64
 _LEAST_PROBED: Final = 8
-"""Lists that are searched for a point at least."""
+"""Minimum number of lists searched for a point."""
 _WANTED_RECALL: Final = 0.95
 _EXACT_SHARE: Final = 4
-"""Where more than one list in so many has to be searched, to search all of them in their order is as quick."""
+"""If more than one in this many lists must be searched, searching all of them in order is as fast."""
 _DOUBT: Final = 800 * float(np.finfo(np.float32).eps)
-"""Squared distances below such a share of the squared lengths are computed in double precision."""
+"""Squared distances below this fraction of the squared lengths are computed in double precision."""
 
 
 @dataclass(frozen=True)
 class NeighborGraph:
-    """The nearest other points of every point, the nearest first."""
+    """The nearest other points of every point, in ascending order of distance."""
 
     rows: NDArray[np.int32]
-    """``[n, k]``; k is less than what was asked where there are not so many other points."""
+    """``[n, k]``; k is less than requested if there are not enough other points."""
     distances: NDArray[np.float32]
-    """``[n, k]``: in the metric's own measure, Euclidean ones not squared."""
+    """``[n, k]``, in the metric's own unit; Euclidean distances are not squared."""
     exact: bool
     recall: float | None
-    """Of an approximate graph, the share of true neighbors that it has, measured on a sample."""
+    """For an approximate graph, the fraction of true neighbors found, measured on a sample."""
 
 
 Steps = Generator[tuple[int, int], None, NeighborGraph]
-"""Work in small pieces: after each, how many rows are done and how many there are; then the graph."""
+"""Work in small pieces: yields the number of finished rows and of all rows after each, then returns the graph."""
 
 
 def neighbor_graph(
@@ -53,11 +53,11 @@ def neighbor_graph(
 
     Args:
         points: float32 ``[n, d]``.
-        count: neighbors per point; as many as there are where there are fewer.
-        metric: how nearness is measured.
-        approximate: whether an inverted file is searched; None: above `EXACT_POINTS` points. All the same the graph is
-            exact where that is not slower: of few points, and of such as lie in no clusters at all.
-        seed: of the inverted file's centers and of the sample that recall is measured on.
+        count: neighbors per point, limited to the number of other points.
+        metric: the distance measure.
+        approximate: whether to search an inverted file; None: above `EXACT_POINTS` points. The graph is exact in any
+            case if that is not slower: for few points, and for points without any clusters.
+        seed: seed of the inverted file's centers and of the sample for measuring recall.
     """
     steps = neighbor_steps(points, count, metric, approximate=approximate, seed=seed)
     while True:
@@ -77,7 +77,7 @@ def neighbor_steps(
     seed: int = 0,
     workers: Workers | None = None,
 ) -> Steps:
-    """As `neighbor_graph`, in pieces between which the caller may stop."""
+    """Compute `neighbor_graph` in pieces between which the caller may stop."""
     if count < 1:
         raise ValueError(f"The number of neighbors must be at least 1, not {count}.")
     n = len(points)
@@ -96,12 +96,12 @@ def neighbor_steps(
 
 
 Batches = Callable[[], Iterable[NDArray[np.int32]]]
-"""Rows to look among, some at a time; asked for once more where single precision was not enough."""
+"""Rows to search, in batches; called again if single precision was not enough."""
 
 
 @dataclass(frozen=True)
 class _Search:
-    """What is sought among which points."""
+    """A search for neighbors among points."""
 
     points: Points
     metric: Metric
@@ -115,9 +115,9 @@ class _Search:
 
         Args:
             queries: int32 ``[q]``, rows.
-            batches: of the rows to look among.
-            center: float32 ``[d]``, near the queries: Euclidean distances are computed around it, to lose less in the
-                difference of squares.
+            batches: rows to search.
+            center: float32 ``[d]``, near the queries: Euclidean distances are computed relative to it, to reduce
+                cancellation in the difference of squares.
 
         Returns:
             Rows int32 and distances float32, both ``[q, count]``, the nearest first.
@@ -137,7 +137,7 @@ class _Search:
     def _kept(
         self, queries: NDArray[np.int32], batches: Batches, center: NDArray[np.float32], dtype: type[np.floating[Any]]
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.intp]]:
-        """Heaps of rows and values, and which queries need more than single precision."""
+        """Return heaps of rows and values, and the queries that need more than single precision."""
         rows = np.zeros((len(queries), self.count), np.int32)
         values = np.full((len(queries), self.count), np.inf, dtype)
         euclidean = self.metric == "euclidean"
@@ -163,7 +163,7 @@ class _Search:
         return taken
 
     def _terms(self, candidates: NDArray[np.floating[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return what is added to a candidate's product, and what that is multiplied by: less is nearer."""
+        """Return the term added to a candidate's product, and the factor of the product: less is nearer."""
         match self.metric:
             case "euclidean":
                 return np.einsum("ij,ij->i", candidates, candidates), np.full(len(candidates), -2, candidates.dtype)
@@ -175,7 +175,7 @@ class _Search:
                 assert_never(self.metric)
 
     def _keep(self, *arrays: NDArray[Any]) -> None:
-        """Put what is near enough into the heaps, by the arrays that `keep` takes."""
+        """Put sufficiently near candidates into the heaps; the arrays are those of `keep`."""
         keep_rows: Callable[..., None] = keep
         self.workers.over(len(arrays[0]), lambda begin, end: keep_rows(*arrays, begin, end), least=16)
 
@@ -201,9 +201,9 @@ def _exactly(search: _Search, queries: NDArray[np.int32]) -> tuple[NDArray[np.in
 
 
 def _approximate(search: _Search, lists: int, seed: int) -> Steps:
-    """Yield points are put into the list of the nearest of some centers.
+    """Put points into the list of their nearest center, and search the surrounding lists for the points of each list.
 
-    For a list's points those around are searched.
+    Yields as `Steps` do.
     """
     points, n = search.points, len(search.points)
     rows, distances = np.empty((n, search.count), np.int32), np.empty((n, search.count), np.float32)
@@ -242,7 +242,7 @@ def _cut(ids: NDArray[np.int32]) -> Iterable[NDArray[np.int32]]:
 def _enough(
     order: NDArray[np.int32], bounds: NDArray[np.int64], near: NDArray[np.intp], probed: int, count: int
 ) -> NDArray[np.int32]:
-    """Return the rows in the lists around one; more lists than usual where these have fewer rows than are sought."""
+    """Return the rows in the lists around one; more lists than usual if these have fewer rows than requested."""
     sizes = np.cumsum(bounds[near + 1] - bounds[near])
     lists = max(probed, int(np.searchsorted(sizes, count + 1)) + 1)
     return np.concatenate([order[bounds[other] : bounds[other + 1]] for other in near[:lists]])
@@ -251,7 +251,7 @@ def _enough(
 def _centers(
     points: Points, count: int, spherical: bool, seed: int
 ) -> Generator[tuple[int, int], None, NDArray[np.float32]]:
-    """K-means on a sample, a few rounds: the lists need to be near, not optimal."""
+    """Run a few rounds of k-means on a sample: the lists need to be near, not optimal."""
     generator = np.random.default_rng(seed)
     n = len(points)
     chosen = generator.choice(n, min(n, count * _POINTS_PER_CENTER), replace=False)
@@ -274,7 +274,7 @@ def _centers(
 def _assigned(
     points: Points, centers: NDArray[np.float32], spherical: bool
 ) -> Generator[tuple[int, int], None, NDArray[np.int32]]:
-    """Yield the list of each point."""
+    """Return the list of each point."""
     labels = np.empty(len(points), np.int32)
     for begin in range(0, len(points), 4 * _CANDIDATES):
         block = points[begin : begin + 4 * _CANDIDATES]
@@ -299,7 +299,7 @@ def _closest(points: Points, centers: NDArray[np.float32]) -> NDArray[np.int32]:
 
 
 def _nearest_centers(centers: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Return all centers in the order of their distance from each, itself first."""
+    """Return all centers sorted by their distance from each, itself first."""
     shifted = centers - centers.mean(axis=0)
     squares = np.einsum("ij,ij->i", shifted, shifted)
     distances = squares - 2 * shifted @ shifted.T
@@ -309,16 +309,16 @@ def _nearest_centers(centers: NDArray[np.float32]) -> NDArray[np.intp]:
 
 
 def _recall(found: NDArray[np.float32], true: NDArray[np.float32], metric: Metric) -> float:
-    """Return the share of what was found that is as near as the farthest true neighbor.
+    """Return the fraction of found neighbors that are as near as the farthest true neighbor.
 
-    Equal distances are as good.
+    Equal distances count as found.
     """
     limit, slack = true[:, -1:], np.abs(true[:, -1:]) * np.float32(1e-5)
     return float((found >= limit - slack).mean() if metric == "inner" else (found <= limit + slack).mean())
 
 
 def _inverse_norms(points: NDArray[Any]) -> NDArray[Any]:
-    """1 over each row's length, 0 for rows of zeros."""
+    """Return 1 over each row's length, 0 for rows of zeros."""
     norms = np.sqrt(np.einsum("ij,ij->i", points, points))
     inverse: NDArray[Any] = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
     return inverse

@@ -1,4 +1,4 @@
-"""The compiled loops of searches for neighbors."""
+"""Compiled loops for neighbor searches."""
 
 from typing import Any, Final, Literal
 
@@ -9,14 +9,14 @@ from stepscope.dashboard.projections.base import Points
 from stepscope.summary.kernels import kernel
 
 Metric = Literal["cosine", "euclidean", "inner"]
-"""Cosine: 1 - cos, and 1 from a vector of zeros. Inner: the inner product, of which the largest are the nearest."""
+"""Cosine: 1 - cos, and 1 for a vector of zeros. Inner: the inner product; the largest are the nearest."""
 METRICS: Final[dict[Metric, int]] = {"euclidean": 0, "cosine": 1, "inner": 2}
-"""The numbers by which the loops know them."""
+"""The number of each metric in the loops."""
 
 
 @kernel()
 def _put(values: NDArray[Any], rows: NDArray[np.int32], value: np.floating[Any], row: np.int32) -> None:
-    """Replace the largest of a heap."""
+    """Replace the largest value of a heap."""
     at, size = 0, len(values)
     while True:
         child = 2 * at + 1
@@ -43,7 +43,7 @@ def keep(
     begin: int,
     end: int,
 ) -> None:
-    """Put candidates that are nearer than the farthest kept one in its place; values are heaps, the farthest first."""
+    """Replace the farthest kept values with nearer candidates; values are heaps, the farthest first."""
     for i in range(begin, end):
         worst = values[i, 0]
         for j in range(len(ids)):
@@ -74,7 +74,7 @@ def _products(a: NDArray[np.float32], b: NDArray[np.float32]) -> tuple[np.float3
 
 @kernel(error_model="numpy")
 def distance(a: NDArray[np.float32], b: NDArray[np.float32], metric: int) -> np.float32:
-    """Of two vectors; metric as in `METRICS`."""
+    """Return the distance of two vectors; metric as in `METRICS`."""
     if metric == 0:
         root: np.float32 = np.sqrt(_squared(a, b))
         return root
@@ -98,7 +98,7 @@ def measure(
     begin: int,
     end: int,
 ) -> None:
-    """Distances of what was kept, sorted; equal ones by row."""
+    """Compute the distances of the kept rows, sorted; equal ones by row."""
     count = rows.shape[1]
     sign = np.float32(-1) if metric == 2 else np.float32(1)
     for i in range(begin, end):
@@ -117,7 +117,7 @@ def measure(
 
 @kernel()
 def add_rows(points: Points, labels: NDArray[np.int32], sums: NDArray[np.float32]) -> None:
-    """Add each row to the sum that its label names."""
+    """Add each row to the sum of its label."""
     for i in range(len(points)):
         for k in range(points.shape[1]):
             sums[labels[i], k] += points[i, k]
@@ -127,6 +127,6 @@ def add_rows(points: Points, labels: NDArray[np.int32], sums: NDArray[np.float32
 def distances_to(
     points: Points, vector: NDArray[np.float32], metric: int, out: NDArray[np.float32], begin: int, end: int
 ) -> None:
-    """Distances of a vector from the points from row ``begin`` to ``end``; metric as in `METRICS`."""
+    """Compute the distances of a vector from the points in rows ``begin`` to ``end``; metric as in `METRICS`."""
     for i in range(begin, end):
         out[i] = distance(points[i], vector, metric)

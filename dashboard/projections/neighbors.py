@@ -1,4 +1,4 @@
-"""The nearest neighbors of one point, and of all (see `neighbor_graph`)."""
+"""The nearest neighbors of one point; for those of all points, see `neighbor_graph`."""
 
 from dataclasses import dataclass
 
@@ -14,24 +14,24 @@ __all__ = ["Metric", "NeighborGraph", "Neighbors", "neighbor_graph", "neighbor_s
 
 @dataclass(frozen=True)
 class Neighbors:
-    """The points nearest to one, the nearest first; equally near ones by row."""
+    """The points nearest to one, in ascending order of distance; equal ones by row."""
 
     rows: NDArray[np.int64]
     """``[k]``"""
     distances: NDArray[np.float32]
-    """``[k]``, in the metric's own measure: the inner products themselves for "inner"."""
+    """``[k]``, in the metric's own unit: the inner products themselves for "inner"."""
 
 
 def neighbors_of(
     points: NDArray[np.float32], of: int | NDArray[np.float32], count: int, metric: Metric = "cosine"
 ) -> Neighbors:
-    """Return the ``count`` points nearest to a point or a vector, compared with every one; of equal ones the first.
+    """Return the ``count`` points nearest to a point or a vector, by exhaustive search; of equal ones, the first.
 
     Args:
         points: float32 ``[n, d]``, C-contiguous.
         of: a row, which is not its own neighbor, or a vector float32 ``[d]``.
-        count: how many; as many as there are where there are fewer.
-        metric: cosine is 1 - cos, and 1 from a vector of zeros; of inner products the largest are the nearest.
+        count: number of neighbors, limited to the number of points.
+        metric: cosine is 1 - cos, and 1 for a vector of zeros; for inner products, the largest are the nearest.
 
     Raises:
         ValueError: ``of`` is not a row of ``points``, or a vector of another length.

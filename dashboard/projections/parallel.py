@@ -1,4 +1,4 @@
-"""Loops over rows on all cores, with the same result on any number of them."""
+"""Loops over rows on all cores, with results that do not depend on the number of cores."""
 
 import os
 from collections.abc import Callable
@@ -10,11 +10,11 @@ MOST_PARTS: Final = 16
 
 
 class Workers:
-    """Threads for compiled loops that let go of the interpreter lock.
+    """Threads for compiled loops that release the interpreter lock.
 
-    Numba's own threads are not used: where its layer is the built-in one, two threads that enter it end the process.
-    Rows are cut into parts by their number alone, and results come in the order of the parts, so that sums do not
-    depend on how many cores there are. The threads end with this object.
+    Numba's own threads are not used: with its built-in threading layer, two threads that enter it end the process.
+    Rows are divided by their number only, and results are in the order of the parts, so that sums do not depend on the
+    number of cores. The threads end with this object.
     """
 
     def __init__(self, threads: int | None = None) -> None:
@@ -22,15 +22,15 @@ class Workers:
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
     def over(self, rows: int, work: Callable[[int, int], T], *, least: int = 256) -> list[T]:
-        """``work(begin, end)`` for parts of ``rows``, of at least ``least`` rows each.
+        """Call ``work(begin, end)`` for parts of ``rows``, of at least ``least`` rows each.
 
         Args:
-            rows: how many there are; 0 calls nothing.
+            rows: number of rows; for 0, nothing is called.
             work: a compiled loop over rows from ``begin`` to ``end``.
-            least: rows below which a part is not worth a thread.
+            least: minimum number of rows that is worth a thread.
 
         Returns:
-            What the calls returned, first part first.
+            The results of the calls, first part first.
         """
         part = max(least, -(-rows // MOST_PARTS))
         parts = [(begin, min(begin + part, rows)) for begin in range(0, rows, part)]

@@ -14,33 +14,33 @@ from stepscope.dashboard.projections.parallel import Workers
 
 T = TypeVar("T")
 WIDEST: Final = 2048
-"""The largest matrix of products whose eigenvectors are worked out; larger ones are approximated."""
+"""Maximum size of the matrix of products whose eigenvectors are computed; larger ones are approximated."""
 _NARROW: Final = 512
-"""Up to so many dimensions blocks are shared among threads, each with products of its own. The threads of the linear
-algebra library would share each product, which is too short for that: waiting for each other, they are several times
-slower than one as soon as the machine has anything else to do."""
+"""Maximum dimensions at which blocks are distributed among threads, each with its own products. The threads of the
+linear algebra library would instead share each product, which is too short: waiting for each other, they are several
+times slower than a single thread as soon as the machine has anything else to do."""
 _MORE_DIRECTIONS: Final = 10
-"""Random ones, than components are wanted."""
+"""Number of random directions in addition to the components."""
 _POWERS: Final = 7
 _PARTS: Final = 8
 _FEWEST_ROWS: Final = 2048
-"""Of a part that is worth a thread."""
+"""Minimum rows of a part that is worth a thread."""
 _NOISE: Final = 1e-28
-"""Of the squared mean: what the rounding of float64 leaves as variance of a column that has none."""
+"""Fraction of the squared mean: the variance that rounding in float64 leaves in a constant column."""
 
 
 @dataclass(frozen=True)
 class Pca:
-    """Principal components; those beyond the rank of the data are zero throughout."""
+    """Principal components; those beyond the rank of the data are all zeros."""
 
     mean: NDArray[np.float64]
     """[d]"""
     axes: NDArray[np.float64]
-    """[k, d], of unit length, the one of the largest variance first; the largest value of each is positive."""
+    """[k, d], of unit length, in descending order of variance; the largest value of each is positive."""
     variances: NDArray[np.float64]
-    """[k], of the coordinates along each axis, with n - 1 in the denominator."""
+    """[k], variances of the coordinates along each axis, with n - 1 in the denominator."""
     ratios: NDArray[np.float64]
-    """[k], shares of the variance of all columns together."""
+    """[k], fractions of the total variance of all columns."""
     coordinates: NDArray[np.float32]
     """[n, k]"""
     exact: bool
@@ -51,16 +51,16 @@ def pca(points: Points, components: int = 10, *, seed: int = 0) -> Pca:
     """Return principal components, from the eigenvectors of the covariance matrix.
 
     ``C = (X - m)' (X - m) / (n - 1) = A' diag(variances) A`` and ``coordinates = (X - m) A'``. The products are summed
-    in float64 over blocks of rows, so the data are neither copied nor squared in float32. With more columns than rows
-    the eigenvectors are those of the products of rows instead. Where both are more than 2,048 wide, randomized
-    singular values take their place, over one centered copy of the data. Signs are those of scikit-learn.
+    in float64 over blocks of rows, so the data are neither copied nor squared in float32. With more columns than
+    rows, the eigenvectors of the products of rows are used instead. If both exceed 2,048, randomized singular values
+    are used, over one centered copy of the data. Signs are as in scikit-learn.
     Sources: Pearson 1901; Halko, Martinsson, Tropp 2011, "Finding structure with randomness", algorithm 4.4;
     ``sklearn.utils.extmath.svd_flip``.
 
     Args:
         points: float32[n, d].
-        components: k, at least 1; may be more than there are columns.
-        seed: for the randomized case alone.
+        components: k, at least 1; may exceed the number of columns.
+        seed: seed for the randomized case only.
 
     Raises:
         ValueError: ``components`` is below 1.
@@ -89,14 +89,14 @@ def pca(points: Points, components: int = 10, *, seed: int = 0) -> Pca:
 
 
 def mean_of(points: Points) -> NDArray[np.float64]:
-    """Return mean of each column, summed in float64; zeros of no points."""
+    """Return the mean of each column, summed in float64; zeros if there are no points."""
     n, d = points.shape
     sums = _by_parts(n, lambda begin, end: points[begin:end].sum(axis=0, dtype=np.float64))
     return np.sum(sums, axis=0) / n if sums else np.zeros(d)
 
 
 def projected(points: Points, mean: NDArray[np.float64], axes: NDArray[np.float64]) -> NDArray[np.float32]:
-    """``(points - mean) axes'``, worked out in float64: float32[n, k]."""
+    """Return ``(points - mean) axes'``, computed in float64: float32[n, k]."""
     out = np.zeros((len(points), len(axes)), np.float32)
 
     def project(begin: int, end: int) -> None:
@@ -109,7 +109,7 @@ def projected(points: Points, mean: NDArray[np.float64], axes: NDArray[np.float6
 
 
 def _by_parts(count: int, work: Callable[[int, int], T]) -> list[T]:
-    """Return results of a few parts of the rows, the same parts on any number of cores."""
+    """Return the results for a few parts of the rows; the parts do not depend on the number of cores."""
     return Workers().over(count, work, least=max(-(-count // _PARTS), _FEWEST_ROWS))
 
 
@@ -152,7 +152,7 @@ def _by_rows(points: Points, mean: NDArray[np.float64], k: int) -> _Found:
 
 
 def _leading(products: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the k largest eigenvalues, the largest first, and their vectors as columns."""
+    """Return the k largest eigenvalues in descending order, and their vectors as columns."""
     sums, vectors = np.linalg.eigh(products)
     return sums[: -k - 1 : -1].copy(), vectors[:, : -k - 1 : -1]
 
@@ -186,7 +186,7 @@ def _randomized(matrix: Points, k: int, seed: int) -> tuple[NDArray[np.float32],
 def _without_noise(
     sums: NDArray[np.float64], axes: NDArray[np.float64], squared_mean: float, components: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum and axes of as many components as requested; zero where there is nothing but rounding."""
+    """Return sums and axes for ``components`` components; zero if there is only rounding noise."""
     k, d = axes.shape
     kept_sums, kept_axes = np.zeros(components), np.zeros((components, d))
     if k:

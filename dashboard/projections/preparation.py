@@ -1,4 +1,4 @@
-"""What is done to the points before they are projected."""
+"""Preparation of points before projection."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from stepscope.dashboard.projections.blocks import as_float32, row_blocks
 from stepscope.dashboard.projections.pca import mean_of, pca
 
 _ROUNDING = 1e-7
-"""Of the length of a row: how near to the centroid a row of float32 numbers cannot be told from it."""
+"""Fraction of a row's length: a float32 row that is this close to the centroid cannot be told from it."""
 
 
 def sphered(points: Points) -> Points:
-    """Return the points on a sphere around their centroid, as the Embedding Projector's "Spherize data" puts them.
+    """Return the points on a sphere around their centroid, as in the Embedding Projector's "Spherize data".
 
-    ``x' = (x - c) / |x - c|`` with the centroid ``c``; a row at the centroid stays there, at zero.
+    ``x' = (x - c) / |x - c|`` with the centroid ``c``; a row at the centroid becomes zero.
     Source: tensorboard/plugins/projector/vz_projector/data.ts, ``DataSet.normalize``.
 
     Args:
@@ -41,12 +41,12 @@ def sphered(points: Points) -> Points:
 
 
 def reduced(points: Points, most_dimensions: int, *, seed: int = 0) -> Points:
-    """Return the points with at most so many dimensions, by PCA; the points themselves where they have no more.
+    """Return the points reduced to ``most_dimensions`` by PCA, or the points themselves if they have no more.
 
     Args:
         points: float32[n, d].
         most_dimensions: at least 1.
-        seed: for very wide data, whose components are approximated.
+        seed: seed for very wide data, whose components are approximated.
 
     Returns:
         float32[n, min(d, most_dimensions)].

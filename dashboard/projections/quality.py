@@ -1,4 +1,4 @@
-"""How far a picture can be trusted: whether points that are neighbors in it are neighbors in the data, and back."""
+"""Quality of a picture: whether neighbors in the picture are neighbors in the data, and vice versa."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from stepscope.summary.kernels import kernel
 
 Metric = Literal["euclidean", "cosine"]
 EXACT_POINTS: Final = 20_000
-"""Up to so many points each one is rated; of more only a sample."""
+"""Maximum number of points to rate all of them; with more, only a sample is rated."""
 SAMPLE: Final = 5_000
 _DISTANCES: Final = 1 << 21
 _FEWEST_ROWS: Final = 32
@@ -23,25 +23,25 @@ _TILE: Final = 2048
 
 @dataclass(frozen=True)
 class Quality:
-    """What is kept of the neighborhoods; 1 is everything. The arrays are float32 [n], NaN for points not sampled."""
+    """Preservation of neighborhoods; 1 is perfect. The arrays are float32 [n], NaN for points not sampled."""
 
     trustworthiness: float
-    """Falls with points that are neighbors in the picture, but far away in the data."""
+    """Reduced by points that are neighbors in the picture, but far apart in the data."""
     continuity: float
-    """Falls with points that are neighbors in the data, but far away in the picture."""
+    """Reduced by points that are neighbors in the data, but far apart in the picture."""
     hit: float | None
-    """Share of the neighbors in the picture that have the point's own label; None without labels."""
+    """Fraction of the neighbors in the picture with the point's own label; None without labels."""
     neighbors_kept: float
-    """Share of the nearest neighbors in the data that are nearest neighbors in the picture."""
+    """Fraction of the nearest neighbors in the data that are nearest neighbors in the picture."""
     trustworthiness_each: NDArray[np.float32]
     continuity_each: NDArray[np.float32]
     hit_each: NDArray[np.float32] | None
-    """NaN also for points without a label."""
+    """Also NaN for points without a label."""
     neighbors_kept_each: NDArray[np.float32]
     count: int
-    """Neighbors that were looked at: what was asked for, but fewer than half the points; 0 of one or two points."""
+    """Number of neighbors compared: as requested, but fewer than half the points; 0 for one or two points."""
     sampled: int
-    """Points that were rated, all or some; each of them was compared with all others."""
+    """Number of rated points, all or a sample; each was compared with all others."""
 
 
 def quality(
@@ -59,24 +59,24 @@ def quality(
 
     ``T = 1 - 2 / (m k (2 n - 3 k - 1)) sum_i sum_j max(0, r(i, j) - k)`` over the k neighbors j of each rated point i
     in the picture, with the rank r of j by its distance from i in the data; m points are rated. Continuity is the same
-    with data and picture exchanged. A point's own value is that of its sum alone, so that the whole is the mean.
+    with data and picture exchanged. A point's own value uses only its own sum, so that the total is the mean.
     Sources: Venna and Kaski 2001, "Neighborhood Preservation in Nonlinear Projection Methods"; trustworthiness and
-    continuity are those of ``sklearn.manifold.trustworthiness`` but for points at equal distances, which are in the
-    order of their rows, in data and picture. Neighborhood hit: Paulovich et al. 2008,
+    continuity match ``sklearn.manifold.trustworthiness`` except for points at equal distances, which are ordered by
+    row, in data and picture. Neighborhood hit: Paulovich et al. 2008,
     "Least Square Projection".
 
     Args:
         points: float32[n, d].
         coordinates: float32[n, k], the picture; its distances are Euclidean.
-        count: k, clipped to less than n / 2, as ranks mean nothing beyond.
-        metric: of the data.
+        count: k, limited to less than n / 2, as ranks are meaningless beyond that.
+        metric: metric of the data.
         labels: int32[n], -1 where unknown.
-        sample: how many points are rated; by default all up to 20,000, else 5,000.
-        seed: of the sample.
-        reported: is called after each block with the points rated so far and in all; an exception ends the work.
+        sample: number of points to rate; by default all up to 20,000, else 5,000.
+        seed: seed of the sample.
+        reported: called after each block with the points rated so far and in total; an exception stops it.
 
     Raises:
-        ValueError: shapes do not fit, or ``count`` is below 1.
+        ValueError: the shapes do not match, or ``count`` is below 1.
     """
     n = len(points)
     if len(coordinates) != n or (labels is not None and len(labels) != n):
@@ -132,7 +132,7 @@ def _blocks(rated: int, n: int) -> Iterator[slice]:
 
 
 def _whole(n: int, rated: NDArray[np.int64], labels: NDArray[np.int32] | None) -> Quality:
-    """Of so few points that any picture keeps their neighbors."""
+    """Return the quality for so few points that any picture preserves their neighbors."""
     ones = _spread(np.ones(len(rated)), rated, n)
     hits = None if labels is None else np.full(n, np.nan, np.float32)
     return Quality(1.0, 1.0, None, 1.0, ones, ones.copy(), hits, ones.copy(), 0, len(rated))
@@ -156,15 +156,15 @@ def _hits(labels: NDArray[np.int32], rated: NDArray[np.int64], near: NDArray[np.
 
 @dataclass(frozen=True)
 class _Space:
-    """Points and how their distances are measured."""
+    """Points and their metric."""
 
     points: Points
     metric: Metric
 
     def distances(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Of some points from all, float32[len(rows), n], as scikit-learn has them: what it takes for equal is equal.
+        """Return distances of some points from all, float32[len(rows), n], with the same ties as in scikit-learn.
 
-        The others are taken in float64 a tile at a time, so that they are never copied as a whole.
+        The other points are converted to float64 one tile at a time, so that they are never copied as a whole.
         """
         own = self._taken(self.points[rows])
         squares = np.einsum("ij,ij->i", own, own)
@@ -200,9 +200,9 @@ def _nearest(distances: NDArray[np.float32], own: NDArray[np.int64], k: int) -> 
 
 
 def _ranks(distances: NDArray[np.float32], own: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rank of the distance of each of ``others`` from its point, 1 for the nearest of all other points.
+    """Return the rank of the distance of each of ``others`` from its point, 1 for the nearest of all other points.
 
-    Ranks are counted, which is far quicker than sorting.
+    Ranks are counted, which is much faster than sorting.
     """
     distances[np.arange(len(own)), own] = np.inf
     ranks = np.empty(others.shape, np.int64)
@@ -212,7 +212,7 @@ def _ranks(distances: NDArray[np.float32], own: NDArray[np.int64], others: NDArr
 
 @kernel()
 def _nearest_of(distances: NDArray[Any], own: NDArray[Any], found: NDArray[Any]) -> None:
-    """Return the k smallest of each row but its own, the smallest first; equal ones by column."""
+    """Write the columns of the k smallest values of each row but its own, the smallest first; equal ones by column."""
     k = found.shape[1]
     best = np.empty(k, distances.dtype)
     for row in range(len(own)):
@@ -231,7 +231,7 @@ def _nearest_of(distances: NDArray[Any], own: NDArray[Any], found: NDArray[Any])
 
 @kernel()
 def _count_nearer(distances: NDArray[Any], others: NDArray[Any], ranks: NDArray[Any]) -> None:
-    """1 + how many distances are smaller, or equal and of a column before."""
+    """Write 1 + the number of distances that are smaller, or equal and in an earlier column."""
     for row in range(others.shape[0]):
         values = distances[row]
         for at in range(others.shape[1]):

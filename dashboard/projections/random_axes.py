@@ -1,4 +1,4 @@
-"""Projection onto random directions: what is seen in it is in the data, not made by a method."""
+"""Projection onto random directions: any visible structure is in the data, not created by a method."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,18 +8,18 @@ from stepscope.dashboard.projections.pca import mean_of, projected
 
 
 def random_projection(points: Points, components: int = 3, *, seed: int = 0) -> NDArray[np.float32]:
-    """``(X - m) R'`` with independent Gaussian ``R``, of variance ``1 / components``.
+    """Return ``(X - m) R'`` with independent Gaussian ``R``, of variance ``1 / components``.
 
-    Squared distances are kept on average (Johnson and Lindenstrauss 1984). Source of the scale:
+    Squared distances are preserved on average (Johnson and Lindenstrauss 1984). Source of the scale:
     ``sklearn.random_projection.GaussianRandomProjection``.
 
     Args:
         points: float32[n, d].
         components: k, at least 1.
-        seed: of the directions, which depend on it, on ``components`` and on ``d`` alone.
+        seed: seed of the directions, which depend only on it, ``components`` and ``d``.
 
     Returns:
-        float32[n, k], around the origin.
+        float32[n, k], centered at the origin.
 
     Raises:
         ValueError: ``components`` is below 1.

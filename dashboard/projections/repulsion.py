@@ -1,4 +1,4 @@
-"""How points of a t-SNE picture push each other apart: all pairs, exactly.
+"""Repulsion between points of a t-SNE picture: all pairs, exactly.
 
 With q_ij = 1 / (1 + |y_i - y_j|^2), the forces are sum_j q_ij^2 (y_i - y_j), and Z is the sum of all q_ij.
 """
@@ -12,14 +12,14 @@ from stepscope.dashboard.projections.parallel import Workers
 from stepscope.summary.kernels import kernel
 
 Picture = NDArray[np.float32]
-"""``[2 or 3, n]``: a line per dimension, so that loops over points read memory in order."""
+"""``[2 or 3, n]``: one row per dimension, so that loops over points read memory in order."""
 
 EXACT_POINTS: Final = 5_000
-"""Up to so many points all pairs are about as quick as a grid or a tree."""
+"""Number of points up to which all pairs are about as fast as a grid or a tree."""
 
 
 class Repulsion(Protocol):
-    """Computes forces, and what it needs for that again and again it keeps."""
+    """Computes forces, and keeps data that it needs repeatedly."""
 
     def __call__(self, picture: Picture, forces: Picture) -> float:
         """Write each point's force and return Z."""
@@ -27,7 +27,7 @@ class Repulsion(Protocol):
 
 
 class AllPairs:
-    """Every pair, in single precision; Z is summed up in double precision."""
+    """All pairs, in single precision; Z is summed in double precision."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers

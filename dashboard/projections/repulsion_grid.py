@@ -1,10 +1,10 @@
-"""How points of a flat t-SNE picture push each other apart: by interpolation on a grid and a Fourier transform.
+"""Repulsion between points of a two-dimensional t-SNE picture, by interpolation on a grid and a Fourier transform.
 
 After Linderman et al., "Fast interpolation-based t-SNE for improved visualization of single-cell RNA-seq data" (2019):
 points are spread onto a grid, the grid is convolved with the kernel, and the result is read at the points. Here the
-interpolation is by cubic B-splines, which go through the kernel's values at the nodes because the transformed kernel
-is divided by the splines' own transform. With phi = sum_j 1 / (1 + |y - y_j|^2), Z is the sum of phi at the points
-minus n, and the forces are minus half of phi's gradient: the splines' slopes give it, so that one transform and its
+interpolation uses cubic B-splines, which match the kernel's values at the nodes because the transformed kernel is
+divided by the splines' own transform. With phi = sum_j 1 / (1 + |y - y_j|^2), Z is the sum of phi at the points
+minus n, and the forces are minus half of phi's gradient: the splines' slopes provide it, so that one transform and its
 inverse are enough.
 """
 
@@ -20,23 +20,23 @@ from stepscope.dashboard.projections.repulsion import Picture
 from stepscope.summary.kernels import kernel
 
 _WIDEST: Final = 0.3
-"""The distance of nodes at most. The kernel has the width 1. With 0.42 the divergence ends 3 % above the exact one."""
+"""Maximum distance between nodes. The kernel has width 1. With 0.42, the divergence ends 3 % above the exact one."""
 _NARROWEST: Final = 0.1
-"""The distance of nodes at least: nearer ones lose the slope in rounding."""
+"""Minimum distance between nodes: with less, the slope is lost in rounding."""
 _WANTED: Final = 128
-"""Nodes along a side of a picture that is not much wider than the kernel."""
+"""Nodes per side for a picture that is not much wider than the kernel."""
 _MOST: Final = 3_000
-"""Nodes along a side at most; in wider pictures they are farther apart, and short distances less exact."""
+"""Maximum nodes per side; in wider pictures they are farther apart, and short distances less exact."""
 _MARGIN: Final = 5
 _ROUND: Final = 16
 _LENGTHS: Final = sorted(
     2 ** (two + 1) * 3**three * 5**five for two in range(13) for three in range(9) for five in range(6)
 )
-"""Even ones, which are transformed fast."""
+"""Even lengths that are transformed fast."""
 
 
 class Grid:
-    """Forces by a grid whose nodes are as far apart as the picture's width wants."""
+    """Forces by a grid, with node distances adapted to the picture's width."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -62,7 +62,7 @@ class Grid:
 
 
 class Ring:
-    """What a grid is convolved on with the kernel, and the memory for that, which one of each size keeps."""
+    """The ring on which a grid is convolved with the kernel, and its memory, which is reused for the same size."""
 
     def __init__(self, nodes: int, step: float) -> None:
         self.nodes: Final = nodes
@@ -71,7 +71,7 @@ class Ring:
         size = _LENGTHS[bisect_left(_LENGTHS, 2 * nodes)]
         half = size // 2 + 1
         self.grid: Final = np.zeros((nodes, size), np.float32)
-        """The rows of the ring that are not empty."""
+        """The non-empty rows of the ring."""
         self._kernel: Final = transformed_kernel(size, step)
         self._rows: Final = np.empty((nodes, half), np.complex64)
         # NumPy takes four times as long where it adds the zeros behind the nodes itself.
@@ -80,10 +80,10 @@ class Ring:
         self._potential: Final = np.empty((nodes, size), np.float32)
 
     def convolved(self, workers: Workers) -> NDArray[np.float32]:
-        """Return the grid convolved with the kernel, as far as it is read: float32[nodes, size], until the next call.
+        """Return the part of the convolved grid that is read: float32[nodes, size], valid until the next call.
 
         Args:
-            workers: threads; NumPy lets go of the interpreter lock while it transforms.
+            workers: threads; NumPy releases the interpreter lock during transforms.
         """
         # Each line is transformed by itself, so that a thread can have as many as there are for it.
         steps = (
@@ -114,9 +114,9 @@ class Ring:
 
 
 def _spacing(span: float) -> tuple[float, int]:
-    """Return how far apart nodes are, and how many there are along a side, for a picture of some width.
+    """Return the distance between nodes and their number per side, for a picture of some width.
 
-    Both are rounded, so that one kernel serves many pictures of those that grow.
+    Both are rounded, so that one kernel serves many pictures of growing width.
     """
     step = min(max(span / _WANTED, _NARROWEST), _WIDEST)
     step = max(step, 1.2 * span / (_MOST - 2 * _ROUND))
@@ -127,7 +127,7 @@ def _spacing(span: float) -> tuple[float, int]:
 def transformed_kernel(size: int, step: float) -> NDArray[np.float32]:
     """Return the real transform of 1 / (1 + distance^2) on a ring of nodes, divided by the splines' of both ends.
 
-    float32[size // 2 + 1, size]: the axis of which one half says all comes first.
+    float32[size // 2 + 1, size]: the halved axis comes first.
     """
     nodes = np.arange(size)
     squares = ((np.minimum(nodes, size - nodes) * step) ** 2).astype(np.float32)
@@ -138,7 +138,7 @@ def transformed_kernel(size: int, step: float) -> NDArray[np.float32]:
 
 @kernel(fastmath=True)
 def _weights(t: np.float32) -> tuple[np.float32, np.float32, np.float32, np.float32]:
-    """Return what the cubic B-splines of four nodes are at t between the second and the third."""
+    """Return the values of the cubic B-splines of four nodes at t between the second and the third."""
     a = np.float32(1) - t
     sixth, half, most = np.float32(1 / 6), np.float32(0.5), np.float32(2 / 3)
     return a * a * a * sixth, most - t * t + half * t * t * t, most - a * a + half * a * a * a, t * t * t * sixth

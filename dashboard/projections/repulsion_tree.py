@@ -1,9 +1,9 @@
-"""How points of a spatial t-SNE picture push each other apart: near ones singly, far ones as the middle of their box.
+"""Repulsion between points of a three-dimensional t-SNE picture: near points singly, far ones as centers of boxes.
 
 Barnes and Hut (1986), with lists for groups of points instead of single ones (Barnes, "A modified tree code", 1990):
-the boxes that are far enough from all points of a leaf are listed once, and the list is then gone through by every
-point of the leaf without a branch, many entries at a time. The tree is a balanced k-d tree, whose nodes are ranges of
-an order of the points that follow from their number alone.
+the boxes that are far enough from all points of a leaf are listed once, and every point of the leaf then processes the
+list without a branch, many entries at a time. The tree is a balanced k-d tree, whose nodes are ranges of an order of
+the points that follow from their number alone.
 """
 
 from typing import Final
@@ -16,17 +16,17 @@ from stepscope.dashboard.projections.repulsion import Picture
 from stepscope.summary.kernels import kernel
 
 _LEAF: Final = 32
-"""Points in a leaf at most."""
+"""Maximum points in a leaf."""
 _OPENING: Final = 0.7
 """A box counts as one point if its longest side is shorter than this times sqrt(`_NEAR` + distance^2)."""
 _NEAR: Final = 0.1
 """The kernel 1 / (1 + distance^2) changes little within a small part of its width, however near."""
 _SUBTREES: Final = 4
-"""Levels that are split one after the other; what is below is split on all cores."""
+"""Levels that are split sequentially; those below are split on all cores."""
 
 
 class Tree:
-    """Forces by a tree that is built again for every picture."""
+    """Forces by a tree that is rebuilt for every picture."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -53,7 +53,7 @@ class Tree:
 
 @kernel()
 def _split(picture: Picture, order: NDArray[np.int32], level: int, levels: int, begin: int, end: int) -> None:
-    """Put the nodes from ``begin`` to ``end`` of a level, and all below them, into the order of a k-d tree."""
+    """Sort the nodes from ``begin`` to ``end`` of a level, and all below them, into the order of a k-d tree."""
     n = np.int64(picture.shape[1])
     for depth in range(level, levels):
         for node in range(begin << (depth - level), end << (depth - level)):
@@ -78,7 +78,7 @@ def _select(
     high: int | np.int64,
     middle: int | np.int64,
 ) -> None:
-    """Orders a range so that no value before ``middle`` is above one from there on (Hoare's selection)."""
+    """Reorder a range so that no value before ``middle`` is above any value from there on (Hoare's selection)."""
     last = high - 1
     while low < last:
         a, b, c = values[order[low]], values[order[(low + last) // 2]], values[order[last]]
@@ -103,8 +103,8 @@ def _select(
 
 @kernel()
 def _summaries(points: NDArray[np.float32], levels: int) -> NDArray[np.float32]:
-    """Of every node, in the order of a heap whose root is 1: the middle of its points (3), the corners of its box (3
-    low, 3 high), the square of the box's longest side, and the number of its points.
+    """Return for every node, in the order of a heap with root 1: the center of its points (3), the corners of its
+    box (3 low, 3 high), the square of the box's longest side, and the number of its points.
     """
     n = np.int64(points.shape[1])
     leaves = 1 << levels
@@ -141,7 +141,7 @@ def _listed(
     entries: NDArray[np.float32],
     stack: NDArray[np.int64],
 ) -> int:
-    """Write what pushes a leaf's points, places and numbers of points, and return how many entries there are."""
+    """Write the entries that repel a leaf's points, positions and numbers of points, and return how many there are."""
     n = np.int64(points.shape[1])
     leaves = 1 << levels
     own = nodes[leaves + leaf]
@@ -185,7 +185,7 @@ def _push(
     begin: int,
     end: int,
 ) -> float:
-    """Force on the points of some leaves, and their part of Z."""
+    """Compute the forces on the points of some leaves, and their part of Z."""
     n = np.int64(points.shape[1])
     entries = np.empty((4, n + len(nodes)), np.float32)
     stack = np.empty(2 * levels + 2, np.int64)

@@ -1,4 +1,4 @@
-"""Square matrices of which few numbers are not zero, row by row: the edges of UMAP's graph."""
+"""Square sparse matrices, stored by rows: the edges of UMAP's graph."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from stepscope.summary.kernels import kernel
 
 @dataclass(frozen=True)
 class SparseRows:
-    """Numbers above 0 of a matrix [n, n]; those of row i are from ``starts[i]`` to ``starts[i + 1]``."""
+    """Positive numbers of a matrix [n, n]; those of row i are from ``starts[i]`` to ``starts[i + 1]``."""
 
     starts: NDArray[np.int64]
     """[n + 1]"""
@@ -19,17 +19,17 @@ class SparseRows:
 
     @property
     def rows(self) -> NDArray[np.int32]:
-        """The row of each number, int32 as ``columns``."""
+        """The row of each number, int32 like ``columns``."""
         return np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
 
     @staticmethod
     def of_rows(columns: NDArray[np.int32], values: NDArray[np.float32]) -> "SparseRows":
-        """Return numbers of which each row has equally many, without zeros: columns and values [n, k]."""
+        """Return a matrix from columns and values [n, k] with the same number of values per row; zeros are dropped."""
         kept = values > 0
         return SparseRows(_starts(kept.sum(axis=1)), columns[kept], values[kept])
 
     def without_zeros(self) -> "SparseRows":
-        """Return the same matrix, where some of the values have become 0."""
+        """Return the same matrix without the values that have become 0."""
         kept = self.values > 0
         return SparseRows(
             _starts(np.bincount(self.rows[kept], minlength=len(self.starts) - 1)),
@@ -38,14 +38,14 @@ class SparseRows:
         )
 
     def transposed(self) -> "SparseRows":
-        """Return columns as rows; the columns of each are in order."""
+        """Return the transposed matrix; the columns of each row are in order."""
         starts = _starts(np.bincount(self.columns, minlength=len(self.starts) - 1))
         columns, values = np.empty_like(self.columns), np.empty_like(self.values)
         _transpose(self.starts, self.columns, self.values, starts[:-1].copy(), columns, values)
         return SparseRows(starts, columns, values)
 
     def either(self) -> "SparseRows":
-        """Return the probability of one or the other: ``a + b - a b`` of numbers a and b on both sides of the diagonal.
+        """Return the probability of either: ``a + b - a b`` for numbers a and b on opposite sides of the diagonal.
 
         The columns of each row are in order.
         """
@@ -80,7 +80,7 @@ def _transpose(
     new_columns: NDArray[np.int32],
     new_values: NDArray[np.float32],
 ) -> None:
-    """Write each number to the end of its new row; ``ends`` are the beginnings of those, and are changed."""
+    """Write each number to the end of its new row; ``ends`` holds the starts of the new rows, and is modified."""
     for i in range(len(starts) - 1):
         for at in range(starts[i], starts[i + 1]):
             end = ends[columns[at]]
@@ -101,7 +101,7 @@ def _unite(
     columns: NDArray[np.int32],
     values: NDArray[np.float32],
 ) -> None:
-    """Merge the rows of two matrices, whose columns are in order, into ``starts``, ``columns`` and ``values``."""
+    """Merge the rows of two matrices with ordered columns into ``starts``, ``columns`` and ``values``."""
     count = 0
     for i in range(len(starts) - 1):
         a, b = a_starts[i], b_starts[i]

@@ -1,7 +1,7 @@
-"""t-SNE that can be watched, stopped and gone on with: gradient descent as in scikit-learn, a slice of time at a time.
+"""t-SNE that can be watched, stopped, and resumed: gradient descent as in scikit-learn, in slices of time.
 
-Van der Maaten and Hinton (2008), with the learning rate and the beginning of Kobak and Berens (2019) as scikit-learn
-has them. The kernel has one degree of freedom in three dimensions too, as in TensorBoard's.
+Van der Maaten and Hinton (2008), with the learning rate and initialization of Kobak and Berens (2019) as in
+scikit-learn. The kernel has one degree of freedom also in three dimensions, as in TensorBoard.
 """
 
 import math
@@ -26,14 +26,14 @@ from stepscope.dashboard.projections.tsne_loops import attract_2d, attract_3d, s
 from stepscope.dashboard.projections.tsne_settings import TsneSettings, neighbors_for
 
 LOSS_EVERY: Final = 50
-"""Iterations from one KL divergence to the next."""
+"""Iterations between computations of the KL divergence."""
 _SPREAD: Final = 1e-4
 """Standard deviation of the first picture's first dimension."""
 _LEAST_RATE: Final = 50.0
 _PERTURBATION: Final = 0.05
 _SMALL: Final = 1e-12
 _FEW: Final = 250
-"""Up to so many points all pairs are quicker than anything, and anything else is inexact."""
+"""Number of points up to which all pairs are fastest and approximations are inexact."""
 
 
 def start(
@@ -44,22 +44,22 @@ def start(
     init: NDArray[np.float32] | None = None,
     state: Mapping[str, NDArray[Any]] | None = None,
 ) -> "TsneRun":
-    """Begin, or go on with, a t-SNE of some points. The work is done by the run's `advance`.
+    """Start or resume t-SNE for some points. The work is done by the run's `advance`.
 
     Args:
         points: float32 ``[n, d]``.
-        settings: the defaults where None.
+        settings: the settings; defaults if None.
         labels: int32 ``[n]``, -1 where unknown; for supervision.
-        init: float32 ``[n, dimensions]``, where points begin, as it is; by default their first principal components,
-            made small. Exaggeration draws a finished picture together again, so it had better take no iterations.
-        state: of a run of the same points, settings and labels. It goes on as if it had not been stopped; affinities
-            that the state does not have are computed once more.
+        init: float32 ``[n, dimensions]``, initial positions, used unchanged; by default the first principal components,
+            scaled down. Exaggeration contracts a finished picture again, so it should have no iterations in that case.
+        state: state of a run of the same points, settings and labels. The run continues as if it had not been stopped;
+            affinities missing from the state are computed again.
     """
     return TsneRun(points, settings or TsneSettings(), labels, init, state)
 
 
 class TsneRun:
-    """A t-SNE under way, see `stepscope.dashboard.projections.base.Run`."""
+    """A t-SNE in progress, see `stepscope.dashboard.projections.base.Run`."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class TsneRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know of how the picture is made, a sentence each."""
+        """Notes for the user on how the picture is computed, one sentence each."""
         notes = []
         if self._perplexity < self._settings.perplexity:
             notes.append(
@@ -110,7 +110,7 @@ class TsneRun:
         return tuple(notes)
 
     def advance(self, seconds: float) -> Progress:
-        """Work for about so long, at least one piece of the preparation or one iteration, and tell how far it is."""
+        """Work for about ``seconds``, at least one piece of the preparation or one iteration; return the progress."""
         end = time.perf_counter() + seconds
         while self._preparation is not None:
             if next(self._preparation, self) is self:
@@ -126,7 +126,7 @@ class TsneRun:
     def perturb(self) -> None:
         """Move every point by up to a twentieth of the picture's radius in each dimension, but not out of the circle.
 
-        As TensorBoard's. Before the first picture it does nothing.
+        As in TensorBoard. Before the first picture, it does nothing.
         """
         picture = self._picture
         if picture is None:
@@ -149,15 +149,15 @@ class TsneRun:
         self._picture = _centered(moved)
 
     def extend(self, iterations: int) -> None:
-        """Add so many iterations after the end."""
+        """Add iterations at the end."""
         if iterations < 0:
             raise ValueError(f"t-SNE can be extended by 0 iterations or more, not by {iterations}.")
         self._total += iterations
 
     def state(self, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
-        """Return what `start` needs to go on: copies, and the affinities themselves once they are known.
+        """Return copies of the data that `start` needs to resume, with the affinities once they are known.
 
-        These are left out where they have more than ``most_bytes``.
+        The affinities are left out if they exceed ``most_bytes``.
         """
         state: dict[str, NDArray[Any]] = {
             "counters": np.array([self._iteration, self._total, self._perturbations], np.int64),
@@ -194,7 +194,7 @@ class TsneRun:
         return Grid(self._workers) if self._settings.dimensions == 2 else Tree(self._workers)
 
     def _prepare(self) -> Generator[None, None, None]:
-        """Yield the first picture, the neighbors and their weights, in pieces."""
+        """Compute the first picture, the neighbors, and their weights, in pieces."""
         if self._picture is None:
             self._picture = _centered(first_picture(self._points, self._settings, self._init))
             yield
@@ -228,7 +228,7 @@ class TsneRun:
         self._affinities, self._entropy = affinities, affinities.entropy
 
     def _told(self, steps: Generator[tuple[int, int], None, Any]) -> Generator[None, None, Any]:
-        """Yield the same steps, with the phase telling how far they are."""
+        """Yield the same steps, and show their progress in the phase."""
         name = self._phase
         while True:
             try:
@@ -285,10 +285,10 @@ class TsneRun:
 
 
 def first_picture(points: Points, settings: TsneSettings, init: NDArray[np.float32] | None = None) -> Picture:
-    """Return where points begin: ``init``, or the first principal components with a standard deviation of 1e-4 in the
-    first.
+    """Return the initial positions: ``init``, or the first principal components with a standard deviation of 1e-4 in
+    the first.
 
-    Dimensions that the data do not have are filled at random, since no force leads into them.
+    Dimensions missing from the data are filled at random, since no force acts along them.
     """
     if init is not None:
         return np.ascontiguousarray(init.T, dtype=np.float32)
@@ -307,7 +307,7 @@ def first_picture(points: Points, settings: TsneSettings, init: NDArray[np.float
 
 
 def _moderate(points: Points) -> Points:
-    """Return the points, or multiples of them whose squares single precision can hold: only ratios of distances
+    """Return the points, scaled if necessary so that single precision can hold their squares: only ratios of distances
     count.
     """
     points = bounded(points)

@@ -1,4 +1,4 @@
-"""The compiled loops of t-SNE, apart from what pushes points apart (see `repulsion`)."""
+"""Compiled loops of t-SNE, except for the repulsion (see `repulsion`)."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ def attract_2d(
     begin: int,
     end: int,
 ) -> None:
-    """Sum of p_ij q_ij (y_i - y_j)."""
+    """Write the sums of p_ij q_ij (y_i - y_j)."""
     xs, ys = picture[0], picture[1]
     one = np.float32(1)
     for i in range(begin, end):
@@ -45,7 +45,7 @@ def attract_3d(
     begin: int,
     end: int,
 ) -> None:
-    """As `attract_2d`."""
+    """Write the same sums as `attract_2d`, in three dimensions."""
     xs, ys, zs = picture[0], picture[1], picture[2]
     one = np.float32(1)
     for i in range(begin, end):
@@ -69,7 +69,7 @@ def weighted_logs(
     begin: int,
     end: int,
 ) -> float:
-    """Return the sum of p_ij log(1 + |y_i - y_j|^2): with log Z and the sum of p log p it is the KL divergence."""
+    """Return the sum of p_ij log(1 + |y_i - y_j|^2): with log Z and the sum of p log p, this is the KL divergence."""
     total = 0.0
     for i in range(begin, end):
         for k in range(starts[i], starts[i + 1]):
@@ -93,7 +93,7 @@ def step(
     rate: np.float32,
     momentum: np.float32,
 ) -> None:
-    """One step down the gradient, in place: each coordinate has a gain that grows while its direction stays."""
+    """Take one step down the gradient, in place: each coordinate has a gain that grows while its direction stays."""
     n = picture.shape[1]
     for line in range(len(picture)):
         total = 0.0

@@ -1,4 +1,4 @@
-"""What t-SNE can be told. Apart from t-SNE, so that to check it takes none of its compiled loops."""
+"""Settings of t-SNE, separate from t-SNE so that checking them does not load its compiled loops."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,25 +6,25 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class TsneSettings:
-    """What t-SNE can be told; scikit-learn's defaults."""
+    """Settings of t-SNE, with scikit-learn's defaults."""
 
     dimensions: Literal[2, 3] = 2
     perplexity: float = 30.0
-    """How many neighbors count, about; at most a third of the other points."""
+    """Approximate number of neighbors that count; at most a third of the other points."""
     learning_rate: float | None = None
     """None: the number of points / exaggeration / 4, at least 50."""
     exaggeration: float = 12.0
-    """How much stronger attraction is at first."""
+    """Factor of the attraction at the beginning."""
     exaggeration_iterations: int = 250
     iterations: int = 1000
-    """All of them, those with exaggeration included."""
+    """Total iterations, including those with exaggeration."""
     metric: Literal["euclidean", "cosine"] = "euclidean"
     """Cosine: squared distances of the points on the unit sphere, as in TensorBoard."""
     supervision: float = 0.0
-    """0 to 100: how much points of one label are drawn together, as in TensorBoard."""
+    """0 to 100: how much points of the same label are pulled together, as in TensorBoard."""
     seed: int = 0
     approximate: bool | None = None
-    """Whether neighbors and repulsion are approximate; None: where that is quicker."""
+    """Whether neighbors and repulsion are approximate; None: if that is faster."""
 
     def __post_init__(self) -> None:
         _check(self.dimensions in (2, 3), "dimensions", self.dimensions, "2 or 3")
@@ -46,7 +46,7 @@ class TsneSettings:
 
 
 def neighbors_for(perplexity: float, n: int) -> int:
-    """Return how many neighbors of each of ``n`` points have a weight, as in scikit-learn."""
+    """Return the number of neighbors with a weight for each of ``n`` points, as in scikit-learn."""
     return min(n - 1, int(3 * perplexity + 1))
 
 

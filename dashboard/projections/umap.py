@@ -1,4 +1,4 @@
-"""UMAP that can be watched, stopped and gone on with, epoch by epoch.
+"""UMAP that can be watched, stopped, and resumed, epoch by epoch.
 
 McInnes, Healy, Melville 2018, "UMAP: Uniform Manifold Approximation and Projection", with umap-learn's defaults.
 """
@@ -18,11 +18,11 @@ from stepscope.dashboard.projections.umap_layout import Curve, Edges, loss, run_
 from stepscope.dashboard.projections.umap_settings import UmapSettings
 
 _FEW: Final = 10_000
-"""Points up to which there are 500 epochs by default, as in umap-learn; 200 above."""
+"""Number of points up to which the default is 500 epochs, as in umap-learn; 200 above."""
 _EXTENT: Final = 10.0
 _NOISE: Final = 1e-4
 _PERTURBED: Final = 0.05
-"""Of the spread of the picture."""
+"""Fraction of the picture's spread."""
 _LOSS_SAMPLE: Final = 20_000
 
 
@@ -34,18 +34,18 @@ def start(
     init: NDArray[np.float32] | None = None,
     state: dict[str, NDArray[Any]] | None = None,
 ) -> "UmapRun":
-    """Begin UMAP, or go on from a state.
+    """Start UMAP, or resume it from a state.
 
     Args:
         points: float32[n, d].
-        settings: how.
-        labels: int32[n], -1 where unknown; they count if ``settings.supervision`` is above 0.
-        init: float32[n, dimensions], where points begin; by default at their principal components.
-        state: what `UmapRun.state` gave for the same points and settings; an empty one begins again. It goes on as if
-            it had not been stopped; edges that the state does not have are made once more.
+        settings: the settings.
+        labels: int32[n], -1 where unknown; used if ``settings.supervision`` is above 0.
+        init: float32[n, dimensions], initial positions; by default the principal components.
+        state: result of `UmapRun.state` for the same points and settings; an empty one starts over. The run continues
+            as if it had not been stopped; edges missing from the state are computed again.
 
     Raises:
-        ValueError: ``labels``, ``init`` or ``state`` are not of these points.
+        ValueError: ``labels``, ``init`` or ``state`` do not belong to these points.
     """
     shape = (len(points), settings.dimensions)
     if labels is not None and labels.shape != shape[:1]:
@@ -57,10 +57,10 @@ def start(
 
 
 class UmapRun:
-    """One UMAP under way (`stepscope.dashboard.projections.base.Run`); it stays at its start until it has a graph."""
+    """A UMAP in progress (`stepscope.dashboard.projections.base.Run`); it stays at its start until it has a graph."""
 
     notes: tuple[str, ...] = ()
-    """What was done otherwise than asked, in sentences for a person; known when the graph is ready."""
+    """Sentences for the user on deviations from the settings; known when the graph is ready."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class UmapRun:
         return self._progress("iterations" if self._iteration < self._total else "done")
 
     def perturb(self) -> None:
-        """Move every point by about a twentieth of the picture's spread, at random."""
+        """Move every point by about a twentieth of the picture's spread, in a random direction."""
         if len(self._places) < 2:
             return
         generator = np.random.default_rng((self._settings.seed, self._iteration))
@@ -125,14 +125,14 @@ class UmapRun:
         self._places += generator.normal(0, spread, self._places.shape).astype(np.float32)
 
     def extend(self, iterations: int) -> None:
-        """Add so many epochs; the learning rate falls to 0 at the new end."""
+        """Add epochs; the learning rate falls to 0 at the new end."""
         if len(self._places) >= 2:
             self._total += max(iterations, 0)
 
     def state(self, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
-        """Return what `start` needs to go on here; empty before the first epoch can be done.
+        """Return the data that `start` needs to resume from here; empty before the first epoch can run.
 
-        The edges are left out where they have more than ``most_bytes``.
+        The edges are left out if they exceed ``most_bytes``.
         """
         if self._random is None:
             return {}
@@ -202,7 +202,7 @@ def _wanted(settings: UmapSettings, epochs: int) -> Wanted:
 
 
 def _beginning(points: Points, settings: UmapSettings, init: NDArray[np.float32] | None) -> NDArray[np.float32]:
-    """Return where the points begin: never two in one place, where forces have no direction."""
+    """Return the initial positions: never two at the same place, where forces have no direction."""
     if init is None:
         places = pca(points, settings.dimensions, seed=settings.seed).coordinates.astype(np.float64)
         extents = np.ptp(places, axis=0)
@@ -222,7 +222,7 @@ def _beginning(points: Points, settings: UmapSettings, init: NDArray[np.float32]
 
 @dataclass(frozen=True)
 class _LossSample:
-    """The edges and pairs on which the loss is estimated, always the same ones."""
+    """The fixed sample of edges and pairs for estimating the loss."""
 
     drawn: tuple[NDArray[np.int32], NDArray[np.int32]]
     strengths: NDArray[np.float64]

@@ -1,7 +1,7 @@
-"""The graph that UMAP lays out: from nearest neighbors to the strengths of edges, and to when each is due.
+"""The graph that UMAP lays out: from nearest neighbors to the strengths of edges, and to the epochs when each is due.
 
 Source: McInnes, Healy, Melville 2018, "UMAP: Uniform Manifold Approximation and Projection", algorithms 1 to 3; where
-the paper leaves a choice, that of umap-learn 0.5, with whose graph the tests compare.
+the paper leaves a choice, as in umap-learn 0.5, with whose graph the tests compare.
 """
 
 from collections.abc import Generator
@@ -22,12 +22,12 @@ from stepscope.summary.kernels import kernel
 _LABEL_WEIGHT: Final = 2.5
 _APART: Final = 1e12
 _UNKNOWN: Final = 1.0
-"""How far apart labels are of which one is not known."""
+"""Distance between labels if one is unknown."""
 _ROWS: Final = 8192
 _TRIES: Final = 64
 _TOLERANCE: Final = 1e-5
 _NARROWEST: Final = 1e-3
-"""Of the mean distance, how narrow a point's surroundings may be."""
+"""Minimum width of a point's neighborhood, as a fraction of the mean distance."""
 _CURVE_POINTS: Final = 300
 _FIT_STEPS: Final = 200
 _FIT_TOLERANCE: Final = 1e-12
@@ -35,7 +35,7 @@ _FIT_TOLERANCE: Final = 1e-12
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the layout needs."""
+    """Input of the layout."""
 
     edges: Edges
     curve: Curve
@@ -44,7 +44,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Wanted:
-    """How the graph is made; the names are those of the settings."""
+    """Options of the graph, named like the settings."""
 
     neighbors: int
     metric: Literal["euclidean", "cosine"]
@@ -57,7 +57,7 @@ class Wanted:
 
 
 Steps = Generator[tuple[str, int, int], None, Prepared]
-"""Work in pieces: after each, what is being done, how far that is and how much it is; then the graph."""
+"""Work in pieces: yields the current phase and its finished and total counts after each, then returns the graph."""
 
 
 def preparation_steps(
@@ -69,15 +69,15 @@ def preparation_steps(
     epoch: int = 0,
     random: NDArray[np.int64] | None = None,
 ) -> Steps:
-    """Yield the graph of at least two points, and the curve of the picture.
+    """Compute the graph of at least two points, and the curve of the picture, in pieces.
 
     Args:
         points: float32[n, d].
-        wanted: how.
-        labels: int32[n], -1 where unknown; what draws points of a label together if supervision is above 0.
+        wanted: the options.
+        labels: int32[n], -1 where unknown; pull points of the same label together if supervision is above 0.
         workers: threads.
-        epoch: before which the edges are to be, where some were done already.
-        random: int64[n, 3], the generators as they are then; by default as they are at the beginning.
+        epoch: the edges are as before this epoch, if some epochs are already done.
+        random: int64[n, 3], the generators at that epoch; by default as at the beginning.
     """
     # UMAP counts a point among its own neighbors.
     neighbors = neighbor_steps(bounded(points), wanted.neighbors - 1, wanted.metric, seed=wanted.seed, workers=workers)
@@ -110,8 +110,8 @@ def preparation_steps(
 def _strengths(distances: NDArray[np.float32], overall: float, begin: int, end: int) -> None:
     """Turn the distances of each point's neighbors into strengths from 0 to 1.
 
-    The nearest one that is not in the same place has the strength 1, and the sum is the logarithm of base 2 of how
-    many there are, the point itself included. ``overall`` is the mean distance, points to themselves included.
+    The nearest one at a different place has strength 1, and the sum is the base-2 logarithm of their number, including
+    the point itself. ``overall`` is the mean distance, including those of points to themselves.
     """
     count = distances.shape[1]
     goal = np.log2(count + 1.0)
@@ -143,7 +143,7 @@ def _strengths(distances: NDArray[np.float32], overall: float, begin: int, end: 
 
 
 def _supervised(graph: SparseRows, labels: NDArray[np.int32], far: float) -> SparseRows:
-    """Return the graph with weaker edges between points of different labels, whose strongest edge is made 1 again."""
+    """Return the graph with weaker edges between different labels, with each point's strongest edge scaled to 1."""
     heads = graph.rows
     of_heads, of_tails = labels[heads], labels[graph.columns]
     known = (of_heads >= 0) & (of_tails >= 0)
@@ -157,7 +157,7 @@ def _supervised(graph: SparseRows, labels: NDArray[np.int32], far: float) -> Spa
 
 
 def _curve(wanted: Wanted) -> Curve:
-    """Return the curve that is 1 up to the minimum distance and falls exponentially from there, as near as can be."""
+    """Return the curve closest to one that is 1 up to the minimum distance and falls exponentially from there."""
     # The fit does not converge for every spread. That of 1 is stretched instead, which is the same curve.
     least = wanted.minimum_distance / wanted.spread
     lengths = np.linspace(0, 3, _CURVE_POINTS)[1:]
@@ -167,7 +167,7 @@ def _curve(wanted: Wanted) -> Curve:
 
 
 def _fitted(lengths: NDArray[np.float64], strengths: NDArray[np.float64]) -> tuple[float, float]:
-    """Return a and b for which ``1 / (1 + a length^(2 b))`` comes nearest to the strengths, in squares.
+    """Return a and b for which ``1 / (1 + a length^(2 b))`` is closest to the strengths, by least squares.
 
     Levenberg and Marquardt's method: Marquardt 1963, "An Algorithm for Least-Squares Estimation of Nonlinear
     Parameters".
@@ -190,7 +190,7 @@ def _fitted(lengths: NDArray[np.float64], strengths: NDArray[np.float64]) -> tup
 def _curve_errors(
     parameters: NDArray[np.float64], lengths: NDArray[np.float64], strengths: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return how far the curve is above the strengths, and the derivatives of that by a and b."""
+    """Return the differences of the curve from the strengths, and their derivatives by a and b."""
     a, b = parameters
     raised = lengths ** (2 * b)
     curve = 1 / (1 + a * raised)

@@ -1,6 +1,6 @@
-"""UMAP's layout: one epoch of its stochastic gradient descent, and what that makes small.
+"""UMAP's layout: one epoch of its stochastic gradient descent, and the loss that it minimizes.
 
-UMAP-learn runs all epochs in one call; here each is a call of its own, so that pictures can be shown in between. The
+UMAP-learn runs all epochs in one call; here each is a separate call, so that pictures can be shown in between. The
 rule is that of ``umap.layouts.optimize_layout_euclidean`` (BSD-3), step by step and with its random numbers, which the
 tests compare.
 """
@@ -15,12 +15,12 @@ from stepscope.summary.kernels import kernel
 
 @dataclass
 class Edges:
-    """Edges of the graph in the order of their heads, and when each is due; changed by every epoch."""
+    """Edges of the graph in the order of their heads, and the epochs when each is due; modified by every epoch."""
 
     heads: NDArray[np.int32]
     tails: NDArray[np.int32]
     every: NDArray[np.float64]
-    """Epochs from one attraction to the next: 1 for the strongest edge, in inverse proportion to the strength."""
+    """Epochs between attractions: 1 for the strongest edge, inversely proportional to the strength."""
     due: NDArray[np.float64]
     """The epoch of the next attraction."""
     due_away: NDArray[np.float64]
@@ -36,14 +36,14 @@ class Edges:
         repulsions: int,
         random: NDArray[np.int64],
     ) -> "Edges":
-        """Return edges as they are before an epoch, but for rounding.
+        """Return the edges as before an epoch, except for rounding.
 
         Args:
             epoch: its number, from 0.
             ends: heads, in order, and tails.
-            every: epochs from one attraction to the next.
-            repulsions: random points for each attraction.
-            random: ``[n, 3]``, the generators as they are then.
+            every: epochs between attractions.
+            repulsions: random points per attraction.
+            random: ``[n, 3]``, the generators at that epoch.
         """
         if epoch == 0:
             return Edges(*ends, every, every.copy(), every / repulsions, random)
@@ -67,15 +67,15 @@ def run_epoch(
 ) -> None:
     """Move the points once.
 
-    An edge that is due draws its two ends to each other, and pushes its head from some random points.
+    An edge that is due pulls its two ends together, and pushes its head away from some random points.
 
     Args:
-        places: float32 ``[n, 2 or 3]``, changed.
-        edges: changed as well.
-        curve: of the strength by distance.
-        epoch: number of this one, from 0.
+        places: float32 ``[n, 2 or 3]``, modified.
+        edges: also modified.
+        curve: strength by distance.
+        epoch: number of this epoch, from 0.
         step: the learning rate in this epoch.
-        repulsions: random points for each attraction.
+        repulsions: random points per attraction.
     """
     _epoch(
         places,
@@ -101,7 +101,7 @@ def loss(
     apart: tuple[NDArray[np.int32], NDArray[np.int32]],
     repulsions: int,
 ) -> float:
-    """Return the cross entropy per attraction that the sampling makes small, estimated on some edges and some random
+    """Return the cross entropy per attraction that the sampling minimizes, estimated on some edges and some random
     pairs.
 
     ``-sum(w log q) / sum(w) - repulsions mean(log(1 - q))`` with the strengths ``w`` of edges in the data and ``q`` in
@@ -121,7 +121,7 @@ def _raised(
 
 @kernel()
 def _random(state: NDArray[np.int64]) -> np.int32:
-    """Tausworthe's generator, as ``umap.utils.tau_rand_int``."""
+    """Return the next number of Tausworthe's generator, as ``umap.utils.tau_rand_int`` does."""
     state[0] = (((state[0] & 4294967294) << 12) & 0xFFFFFFFF) ^ ((((state[0] << 13) & 0xFFFFFFFF) ^ state[0]) >> 19)
     state[1] = (((state[1] & 4294967288) << 4) & 0xFFFFFFFF) ^ ((((state[1] << 2) & 0xFFFFFFFF) ^ state[1]) >> 25)
     state[2] = (((state[2] & 4294967280) << 17) & 0xFFFFFFFF) ^ ((((state[2] << 3) & 0xFFFFFFFF) ^ state[2]) >> 11)

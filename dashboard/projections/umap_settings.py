@@ -1,4 +1,4 @@
-"""What UMAP can be told. Apart from UMAP, so that to check it takes none of its compiled loops."""
+"""Settings of UMAP, separate from UMAP so that checking them does not load its compiled loops."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,18 +6,18 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class UmapSettings:
-    """How UMAP works; defaults are those of umap-learn."""
+    """Settings of UMAP, with umap-learn's defaults."""
 
     dimensions: Literal[2, 3] = 2
     neighbors: int = 15
-    """A point counts as one of its own."""
+    """Number of neighbors, including the point itself."""
     minimum_distance: float = 0.1
     spread: float = 1.0
     epochs: int | None = None
     """None: 500 up to 10,000 points, else 200."""
     metric: Literal["euclidean", "cosine"] = "euclidean"
     supervision: float = 0.0
-    """How much labels count, 0 to 100: umap-learn's target weight in percent, but 0 is none at all."""
+    """Weight of labels, 0 to 100: umap-learn's target weight in percent, except that 0 means none at all."""
     learning_rate: float = 1.0
     negative_samples: int = 5
     seed: int = 0

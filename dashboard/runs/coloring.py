@@ -1,4 +1,4 @@
-"""Colors of runs: one a run, one a group, or by the value of a hyperparameter or a metric."""
+"""Colors of runs: one per run, one per group, or by the value of a hyperparameter or a metric."""
 
 import math
 from collections import Counter
@@ -19,12 +19,12 @@ MISSING: Final = RunColor("#9aa3ae", "#6b7480")
 
 @dataclass(frozen=True)
 class ColorScale:
-    """What colors by a number mean."""
+    """The scale of colors that show a number."""
 
     low: float
     high: float
     logarithmic: bool
-    """Where the values are positive and span more than two powers of ten."""
+    """Whether the scale is logarithmic: the values are positive and span more than two powers of ten."""
 
     def at(self, value: float) -> RunColor:
         """Return the color of a value; `MISSING` for one that is not finite."""
@@ -40,7 +40,7 @@ class ColorScale:
 
 
 def scale_of(values: Sequence[float]) -> ColorScale | None:
-    """Return the scale from the least to the greatest of the finite values; None without any."""
+    """Return the scale from the minimum to the maximum of the finite values; None if there are none."""
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return None
@@ -49,10 +49,10 @@ def scale_of(values: Sequence[float]) -> ColorScale | None:
 
 
 def colors_by_value(values: Mapping[str, FactValue]) -> tuple[Mapping[str, RunColor], ColorScale | None]:
-    """Return colors of runs by a value of theirs: along a scale for numbers, one each for anything else.
+    """Return colors of runs by one of their values: along a scale for numbers, one color per value otherwise.
 
     Returns:
-        The colors by run, and the scale where there is one.
+        The colors by run, and the scale if there is one.
     """
     numbers = {run: float(v) for run, v in values.items() if isinstance(v, float | int) and not isinstance(v, bool)}
     if len(numbers) == sum(value is not None for value in values.values()):
@@ -68,15 +68,15 @@ def colors_by_value(values: Mapping[str, FactValue]) -> tuple[Mapping[str, RunCo
 def colors_of_groups(
     runs: Iterable[str], group_of: Mapping[str, str], least_members: int, first: int = 0
 ) -> Mapping[str, RunColor]:
-    """Return colors of groups, of which no run that is in no group has one while the palette lasts.
+    """Return colors of groups, none of which belongs to a run outside all groups while the palette lasts.
 
-    Each group takes the first place of the palette that is free when it comes to be, so that later runs change none.
+    Each group takes the first place in the palette that is free when the group forms, so that later runs change none.
 
     Args:
-        runs: runs in order of their first appearance, which is where the colors of those in no group stand.
-        group_of: the groups' labels by run.
-        least_members: how many runs it takes to be a group.
-        first: the first place that may be taken.
+        runs: runs in order of first appearance, which determines the palette places of those in no group.
+        group_of: the group labels by run.
+        least_members: minimum number of runs in a group.
+        first: the first palette place that may be taken.
     """
     held: dict[str, int] = {}
     members: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Searches that find something: examples made of the names, hyperparameters and metrics that runs have."""
+"""Example searches that find something, made from the names, hyperparameters and metrics of the runs."""
 
 import re
 from collections.abc import Iterator
@@ -32,16 +32,16 @@ def name_example(facts: Facts) -> str:
 
 
 def condition_example(facts: Facts) -> str:
-    """Return a condition on a hyperparameter that some runs meet, if possible on one that differs.
+    """Return a condition on a hyperparameter that some runs meet, preferably on one that differs between runs.
 
-    Empty without any.
+    Empty if there are no hyperparameters.
     """
     conditions = [text for name in facts.hparam_names[:20] if (text := _condition(facts, name))]
     return min(conditions, key=lambda text: len(text) > _SHORT, default="")
 
 
 def examples(facts: Facts) -> list[Example]:
-    """Search of every kind that these runs have something for; each finds some of them."""
+    """Return one search of every kind that applies to these runs; each finds some of them."""
     found: list[Example] = []
     for text, meaning in _candidates(facts):
         try:
@@ -90,13 +90,13 @@ def _metric(facts: Facts) -> str:
 
 
 def _values(facts: Facts, name: str) -> list[FactValue]:
-    """Return the values of a hyperparameter, each once."""
+    """Return the distinct values of a hyperparameter."""
     column = facts.column(HParamField(name))
     return list(dict.fromkeys(value for run in facts.trainings if (value := column[run]) is not None))
 
 
 def _quoted(name: str) -> str:
-    """Return a name as a condition has it: backquotes around what would be read as something else."""
+    """Return a name as written in a condition: in backquotes if it would otherwise be read as something else."""
     return name if _PLAIN.fullmatch(name) and name not in _WORDS else f"`{name}`"
 
 
@@ -111,6 +111,6 @@ def _written(value: FactValue) -> str:
 
 
 def _end(value: float) -> str:
-    """Return the end of a range that has the value in it, with few digits where that does not make it less."""
+    """Return the upper end of a range that includes the value, with few digits unless that would make it smaller."""
     short = f"{value:.4g}"
     return short if float(short) >= value else repr(value)

@@ -1,6 +1,6 @@
 """Conditions on runs that users type: ``lr < 0.01 and loss.last < 0.2 or name ~ "adam"``.
 
-Comparisons are joined as `stepscope.summary.conditions` has it::
+Comparisons are combined as in `stepscope.summary.conditions`::
 
     comparison := operand ("<" | "<=" | ">" | ">=" | "==" | "!=" | "~" | "!~") operand | operand ["not"] "in" list
     list       := "(" operand ("," operand)* ")"
@@ -8,8 +8,8 @@ Comparisons are joined as `stepscope.summary.conditions` has it::
     field      := letters, digits, "_", ".", "/", "-", or anything between backquotes
 
 A field is ``name``, ``group``, ``step`` (the furthest step), a hyperparameter, or a metric: a scalar tag with
-``.last``, ``.min`` or ``.max``; without one it is the last value. ``~`` searches a regular expression. What a run does
-not have compares as false. Nothing is evaluated as Python.
+``.last``, ``.min`` or ``.max``, by default the last value. ``~`` searches for a regular expression. Comparisons with a
+value that a run does not have are false. Nothing is evaluated as Python.
 """
 
 import math
@@ -27,7 +27,7 @@ from stepscope.summary.safe_regex import Pattern, PatternError
 Operator = Literal["<", "<=", ">", ">=", "==", "!=", "~", "!~"]
 BuiltIn = Literal["name", "group", "step"]
 MOST_PATTERNS: Final = 20
-"""Each may take as long as a search may."""
+"""Maximum number of regular expressions; each may take as long as a search may."""
 _RUNS_AT_ONCE: Final = 1_000
 
 _TOKEN: Final = re.compile(
@@ -46,26 +46,26 @@ _QUOTED: Final = re.compile(r""" "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | `[^`]*`
 
 
 class ExpressionError(UserError):
-    """What was typed is not a condition, or names what no run has."""
+    """The text is not a condition, or names something that no run has."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A number, a string or a truth value."""
+    """A number, a string or a Boolean."""
 
     value: float | str | bool
 
 
 @dataclass(frozen=True)
 class Named:
-    """A field, as it was typed."""
+    """A field as typed."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two operands and what has to hold between them."""
+    """Two operands and the relation that must hold between them."""
 
     left: "Operand"
     operator: Operator
@@ -74,7 +74,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Membership:
-    """An operand that has to equal one of several."""
+    """An operand that must equal one of several others."""
 
     operand: "Operand"
     options: tuple["Operand", ...]
@@ -85,7 +85,7 @@ Condition: TypeAlias = Tree[Comparison | Membership]
 
 
 def looks_like_expression(text: str) -> bool:
-    """Return whether a search is meant as a condition, not as a regular expression: it compares something."""
+    """Return whether a search is a condition, which compares something, not a regular expression."""
     bare = _QUOTED.sub("``", text)
     return "(?" not in bare and _LOOKS_LIKE.search(bare) is not None
 
@@ -94,7 +94,7 @@ def parse(text: str) -> Condition:
     """Read a condition.
 
     Raises:
-        ExpressionError: it does not follow the grammar; the message says where.
+        ExpressionError: the text does not follow the grammar; the message tells where.
     """
     return _Parser(text, _TOKEN, ExpressionError).whole()
 
@@ -156,12 +156,12 @@ def runs_where(condition: Condition, facts: Facts, group_of: Callable[[str], str
     """Return the runs for which a condition holds, in order.
 
     Args:
-        condition: what `parse` gave.
-        facts: what is known of the runs.
-        group_of: label of a run's group.
+        condition: a condition returned by `parse`.
+        facts: the facts of the runs.
+        group_of: returns the label of a run's group.
 
     Raises:
-        ExpressionError: a name means nothing in any run, or more than one thing.
+        ExpressionError: a name has no meaning in any run, or more than one meaning.
         PatternError: a regular expression takes too long.
     """
     runs = list(facts.runs)
@@ -170,7 +170,7 @@ def runs_where(condition: Condition, facts: Facts, group_of: Callable[[str], str
 
 
 def holds_for_some(condition: Condition, facts: Facts, group_of: Callable[[str], str]) -> bool:
-    """Return whether a condition holds for any run, looked for among some at a time; raises as `runs_where`."""
+    """Return whether a condition holds for any run, checking some at a time; raises the errors of `runs_where`."""
     runs = list(facts.runs)
     parts = (runs[at : at + _RUNS_AT_ONCE] for at in range(0, len(runs), _RUNS_AT_ONCE))
     return any(any(_holds(condition, facts, part, group_of)) for part in parts)
@@ -202,7 +202,7 @@ def _holds(condition: Condition, facts: Facts, runs: Sequence[str], group_of: Ca
 
 
 def compare(left: FactValue, operator: Operator, right: FactValue) -> bool:
-    """Return whether a comparison holds; what is missing, and what cannot be ordered, compares as false."""
+    """Return whether a comparison holds; missing values, and values that cannot be ordered, compare as false."""
     if left is None or right is None:
         return False
     comparable = isinstance(left, str) == isinstance(right, str)
@@ -246,13 +246,13 @@ def _values(operand: Operand, facts: Facts, runs: Sequence[str], group_of: Calla
 
 
 def resolve(name: str, facts: Facts) -> Field | BuiltIn:
-    """Return what a name in a condition means: a built-in field, a hyperparameter, or a metric.
+    """Return the meaning of a name in a condition: a built-in field, a hyperparameter, or a metric.
 
-    A hyperparameter may be called as its experiment has it shown, and a metric by the last part of its tag where no
-    other tag ends with it. ``hparam.NAME`` and ``metric.TAG`` say which of two is meant.
+    A hyperparameter may be given by the display name from its experiment, and a metric by the last part of its tag if
+    no other tag ends with it. ``hparam.NAME`` and ``metric.TAG`` select one of two meanings.
 
     Raises:
-        ExpressionError: nothing has the name, or several things have it.
+        ExpressionError: the name has no meaning, or several.
     """
     for built_in in get_args(BuiltIn):
         if name == built_in:

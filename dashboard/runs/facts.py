@@ -1,4 +1,4 @@
-"""What is known of a run besides its curves: hyperparameters, and numbers that sum its metrics up."""
+"""Facts about runs besides their curves: hyperparameters, and numbers that summarize metrics."""
 
 import posixpath
 import re
@@ -21,7 +21,7 @@ from stepscope.summary.snapshot import Snapshot
 T = TypeVar("T")
 Statistic = Literal["last", "min", "max"]
 FactValue: TypeAlias = HParamValue | None
-"""None where a run has no such hyperparameter or metric."""
+"""A value of a run; None if the run has no such hyperparameter or metric."""
 HPARAM: Final = "hparam:"
 METRIC: Final = "metric:"
 _MOST_LATELY: Final = 32
@@ -31,13 +31,13 @@ _STRUCTURE: Final = frozenset(
         "_hparam_values", "metric_tags",
     }
 )  # fmt: skip
-"""What the names of runs, their tags and their hyperparameters tell, without any point."""
+"""Facts that follow from the names, tags and hyperparameters of runs, without any points."""
 _STRUCTURE_KEYS: Final = frozenset({"colors", "seeds", "seeds_found", "sorted names", "tags", "sessions", "folders"})
-"""The same of what others had worked out here; an example of a search is one, whatever its number."""
+"""Keys of such facts that other modules computed with `Facts.once`; an example search is one, whatever its number."""
 _EXAMPLES: Final = frozenset({"placeholder"})
-"""Searches that found some runs, which find these among more as well."""
+"""Keys of searches that found some runs, and still find them when there are more runs."""
 _MOST_ADDED: Final = 1_000
-"""New runs that are looked at by themselves."""
+"""Maximum number of new runs that are examined on their own."""
 _SEED: Final = re.compile(r"(^|[^a-z])seed$", re.IGNORECASE)
 
 
@@ -55,7 +55,7 @@ class HParamField:
 
 @dataclass(frozen=True)
 class MetricField:
-    """One number that sums up a scalar tag: its last value, or the least or greatest of the finite ones."""
+    """One number that summarizes a scalar tag: its last value, or its minimum or maximum finite value."""
 
     tag: str
     statistic: Statistic
@@ -86,10 +86,10 @@ def parse_field(spec: str) -> Field | None:
 
 
 def _summed_up(run: Run, field: MetricField) -> float | None:
-    """Return the last value of a scalar, or the least or greatest that is finite.
+    """Return the last value of a scalar, or its minimum or maximum finite value.
 
     Returns:
-        None where it has no point, or none can be read.
+        The value, or None if there is no point, or none can be read.
     """
     try:
         summary = run.summary(field.tag)
@@ -109,7 +109,7 @@ def _summed_up(run: Run, field: MetricField) -> float | None:
 
 
 def _own_hparams(run: Run) -> Mapping[str, HParamValue] | None:
-    """Return those of the session that began in a run; None where none did."""
+    """Return the hyperparameters of the session that began in a run; None if none did."""
     start = session_start_of(run)
     if start is None:
         return None
@@ -119,7 +119,7 @@ def _own_hparams(run: Run) -> Mapping[str, HParamValue] | None:
 
 
 def _values_by_name(sets: Iterable[Mapping[str, HParamValue]]) -> dict[str, set[tuple[type, HParamValue]]]:
-    """Return the values that each hyperparameter has, with their types: true is not 1."""
+    """Return the values of each hyperparameter with their types, as true is not 1."""
     values: dict[str, set[tuple[type, HParamValue]]] = {}
     for hparams in sets:
         for name, value in hparams.items():
@@ -128,11 +128,11 @@ def _values_by_name(sets: Iterable[Mapping[str, HParamValue]]) -> dict[str, set[
 
 
 class RunFact(ABC):
-    """What the points of a run tell; equal ones tell the same."""
+    """A fact computed from the points of a run; equal instances compute the same."""
 
     @abstractmethod
     def of_run(self, run: Run) -> object:
-        """Return it of a run."""
+        """Return the fact for a run."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ _LAST_STEP: Final = _LastStep()
 
 
 def each_description(runs: Mapping[str, Run]) -> Iterator[Run]:
-    """Yield the runs, of those that are alike in tags and kinds, as a sweep's are, the first alone."""
+    """Yield the runs, but only the first of several with the same tags and kinds, as in a sweep."""
     seen: set[object] = set()
     for run in runs.values():
         alike = run.series.described_by if isinstance(run.series, LazySeries) else None
@@ -155,7 +155,7 @@ def each_description(runs: Mapping[str, Run]) -> Iterator[Run]:
 
 
 class Facts:
-    """The facts of all runs of a snapshot, found out when asked for."""
+    """The facts of all runs of a snapshot, computed on demand."""
 
     def __init__(self, runs: Mapping[str, Run], before: "Facts | None" = None) -> None:
         # Not the snapshot, which holds this: a ring would keep its columns until a garbage collection finds it.
@@ -169,9 +169,9 @@ class Facts:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Facts":
-        """Return the facts of a snapshot; found out once, and kept as long as the snapshot is.
+        """Return the facts of a snapshot, computed once and kept as long as the snapshot.
 
-        Where `succession.succeed` knows the snapshot before, only what is new to the one before is found out.
+        If `succession.succeed` knows the previous snapshot, only what is new since then is computed.
         """
         known = vars(snapshot).get(FACTS)
         if known is None:
@@ -181,9 +181,9 @@ class Facts:
         return cast(Facts, known)
 
     def _take_over(self, before: "Facts") -> None:
-        """Keep what was found out of the snapshot before, as far as it holds of this one.
+        """Keep facts of the previous snapshot that also hold for this one.
 
-        Of this one are the same runs in the same order, and perhaps some that are new behind them.
+        This snapshot must have the same runs in the same order, and perhaps new ones after them.
         """
         names = list(self.runs)
         added = names[len(before.runs) :]
@@ -215,9 +215,9 @@ class Facts:
         return key.of_run(self.runs[run]) if isinstance(key, RunFact) else self.value(run, key)
 
     def _grow(self, before: "Facts", added: Sequence[str]) -> bool:
-        """Find out what new runs tell; return whether all others have the hyperparameters that they had.
+        """Compute the facts of new runs; return whether all others keep their hyperparameters.
 
-        A run tells something of those above it, below it and beside it alone.
+        A run affects only the facts of runs above it, below it and beside it.
         """
         if "." in self.runs or "hparams" not in vars(before) or "helpers" not in vars(before):
             return False
@@ -236,9 +236,9 @@ class Facts:
         return True
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """Return what ``make`` gives, worked out when it is first asked for by this key; who comes second waits for it.
+        """Return the result of ``make``, computed when the key is first requested; concurrent callers wait for it.
 
-        Nothing that a cached property of this class works out may ask here: two threads would wait for each other.
+        Cached properties of this class must not call this method: two threads would wait for each other.
         """
         if key not in self._known:
             with self._making:
@@ -247,11 +247,11 @@ class Facts:
         return cast(T, self._known[key])
 
     def by_run(self, fact: RunFact) -> Mapping[str, Any]:
-        """Return what the points of each run tell; worked out once, and after that of runs that changed alone."""
+        """Return a fact by run; it is computed once, and afterward only for runs that changed."""
         return self.once(fact, lambda: {name: fact.of_run(run) for name, run in self.runs.items()})
 
     def lately(self, key: object, make: Callable[[], T]) -> T:
-        """Return what ``make`` gives, kept while this key is among those that were asked for last."""
+        """Return the result of ``make``, kept while the key is among the most recently requested ones."""
         with self._lock:
             if key in self._lately:
                 self._lately.move_to_end(key)
@@ -265,7 +265,7 @@ class Facts:
 
     @staticmethod
     def _of_run(run: Run, key: object, make: Callable[[Run], T]) -> T:
-        """Return what a run alone tells, worked out once: a run that has not changed is the same in later snapshots."""
+        """Return a fact of a single run, computed once: an unchanged run is the same object in later snapshots."""
         known = cast(dict[object, object], vars(run).setdefault("_facts", {}))
         if key not in known:
             known[key] = make(run)
@@ -273,7 +273,7 @@ class Facts:
 
     @cached_property
     def helpers(self) -> Mapping[str, Helper]:
-        """Runs that belong to another, as lines of ``add_scalars`` do."""
+        """Runs that belong to another run, such as lines of ``add_scalars``."""
         return helper_runs(self.runs)
 
     @cached_property
@@ -288,17 +288,17 @@ class Facts:
 
     @cached_property
     def orders(self) -> Mapping[str, int]:
-        """The place of every run that belongs to no other, among these."""
+        """The place of every run that belongs to no other, among such runs."""
         return {run: order for order, run in enumerate(self.trainings)}
 
     @cached_property
     def hparams(self) -> Mapping[str, Mapping[str, HParamValue]]:
         """Hyperparameters by run.
 
-        A run without a session of its own has those of the nearest session above it, as Keras writes them (``train``
-        and ``validation`` below the session), else those of the one session directly below it, as PyTorch's
-        ``add_hparams`` writes it. Where several are below, none is the run's. A line of ``add_scalars`` has those of
-        the run that it belongs to.
+        A run without its own session has those of the nearest session above it, as Keras writes them (``train`` and
+        ``validation`` below the session), else those of the only session directly below it, as PyTorch's
+        ``add_hparams`` writes it. If there are several sessions below, the run has none of them. A line of
+        ``add_scalars`` has those of the run that it belongs to.
         """
         found_in = ((name, self._of_run(self.runs[name], "hparams", _own_hparams)) for name in sorted(self.runs))
         own = {name: hparams for name, hparams in found_in if hparams is not None}
@@ -331,10 +331,10 @@ class Facts:
 
     @cached_property
     def differing_hparams(self) -> tuple[str, ...]:
-        """Hyperparameters that do not have one value in all runs that have them, by how much they tell.
+        """Hyperparameters whose values differ between the runs that have them, the most informative first.
 
-        Those with more values come first, at equal counts numbers before texts, then by name. Seeds are last: they tell
-        repetitions apart, and nothing else.
+        Those with more values come first; with equal counts, numbers before texts, then by name. Seeds are last: they
+        only distinguish repetitions.
         """
 
         def telling(name: str) -> tuple[bool, int, bool, str]:
@@ -346,14 +346,14 @@ class Facts:
 
     @cached_property
     def hparam_titles(self) -> Mapping[str, str]:
-        """What hyperparameters are called, of those for which an experiment says so and that no other is called."""
+        """Display names of hyperparameters, if an experiment sets one that no other hyperparameter has."""
         infos = (info for said in experiments(self.runs) for info in said.hparam_infos)
         titles = {info.name: info.display_name for info in infos if info.display_name}
         uses = Counter([*titles.values(), *(name for name in self._hparam_values if titles.get(name) != name)])
         return {name: title for name, title in titles.items() if uses[title] == 1}
 
     def title(self, field: Field) -> str:
-        """Return what a field is called on the screen."""
+        """Return the display name of a field."""
         return self.hparam_titles.get(field.name, field.name) if isinstance(field, HParamField) else field.label
 
     @cached_property
@@ -372,7 +372,7 @@ class Facts:
         return self._of_run(self.runs[run], field, lambda own: _summed_up(own, field))
 
     def column(self, field: Field) -> Mapping[str, FactValue]:
-        """Return the value of a field by run, for all runs; worked out once."""
+        """Return the value of a field by run, for all runs; computed once."""
         return self.once(field, lambda: {run: self.value(run, field) for run in self.runs})
 
     def last_step(self, run: str) -> int | None:
@@ -380,7 +380,7 @@ class Facts:
         return self.runs[run].furthest_step(SCALARS)
 
     def last_steps(self, runs: Sequence[str]) -> list[int | None]:
-        """Return the furthest step of the scalars of several runs; of a few, not worked out for all."""
+        """Return the furthest step of the scalars of several runs; for a few runs, the others are not computed."""
         if self._are_few(runs) and _LAST_STEP not in self._known:
             return list(map(self.last_step, runs))
         known = self.by_run(_LAST_STEP)
@@ -390,7 +390,7 @@ class Facts:
         return len(runs) < len(self.runs) / 2
 
     def values(self, runs: Iterable[str], field: Field) -> list[FactValue]:
-        """Return the values of a field for several runs; of a few, not worked out for all."""
+        """Return the values of a field for several runs; for a few runs, the others are not computed."""
         names = list(runs)
         if self._are_few(names) and field not in self._known:
             return [self.value(run, field) for run in names]

@@ -24,7 +24,7 @@ _SEED_IN_NAME: Final = re.compile(
     r"(?i)(?:(?<=[/_\-., ])|^)(seed|rs|s|trial|repeat|rep|fold)([=_\-:]?)\d+(?=$|[/_\-., ])"
 )
 _Signature: TypeAlias = tuple[tuple[str, str], ...]
-"""Hyperparameters by name, each value as Python writes it: so true is not 1."""
+"""Hyperparameters by name, each value as Python writes it, so that true is not 1."""
 _NUMBER_AT_END: Final = re.compile(r"(?<=[_\-/])(\d{1,4})$")
 
 KeysOf: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
@@ -32,26 +32,26 @@ KeysOf: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Runs that are looked at as one."""
+    """Runs that are treated as one."""
 
     label: str
     runs: tuple[str, ...]
-    """Sessions of ``add_hparams`` are among them, below the runs that they belong to."""
+    """The group's runs, including sessions of ``add_hparams`` below the runs that they belong to."""
     lines: bool = False
-    """Its runs are the same line of ``add_scalars`` of the runs of another group."""
+    """Whether its runs are the same line of ``add_scalars`` in the runs of another group."""
 
 
 def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...], str]:
-    """Group all runs by what ``specs`` say together.
+    """Group all runs by all ``specs`` together.
 
     Args:
-        facts: what is known of the runs.
-        specs: any of "seeds", "path:DEPTH", "regex:PATTERN", "hparam:NAME"; runs are in one group if all of them agree.
-            A pattern's capturing groups form the key, else what it found; it is searched for anywhere, ignoring case.
+        facts: the facts of the runs.
+        specs: any of "seeds", "path:DEPTH", "regex:PATTERN", "hparam:NAME"; runs are in one group if they agree in all.
+            A pattern's capturing groups form the key, else the whole match; it may match anywhere, ignoring case.
 
     Returns:
-        The groups in order of their first runs, those of lines last, none without specs; and what is wrong with a spec,
-        or "". A run that has no other seed is in no group by seeds.
+        The groups in order of their first runs, groups of lines last, none without specs; and the problem with a spec,
+        or "". A run without other seeds is in no group by seeds.
     """
     runs = facts.trainings
     keys: list[Sequence[str]] = []
@@ -70,12 +70,12 @@ def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...]
 
 
 def least_members(specs: Sequence[str]) -> int:
-    """Return how many runs it takes to be a group."""
+    """Return the minimum number of runs in a group."""
     return 2 if SEEDS in specs else 1
 
 
 def _with_helpers(facts: Facts, groups: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
-    """Return the groups with the sessions of their runs, and groups of the lines that their runs have in common."""
+    """Return the groups with the sessions of their runs, and groups of the lines that their runs share."""
     if not facts.helpers:
         return tuple(groups)
     label_of = {run: group.label for group in groups for run in group.runs}
@@ -110,16 +110,16 @@ def _labeled(members: Mapping[tuple[str, ...], Sequence[str]]) -> tuple[RunGroup
 
 @dataclass(frozen=True)
 class SeedsFound:
-    """How much grouping by seeds would join."""
+    """The effect that grouping by seeds would have."""
 
     settings: int
-    """Groups of two runs or more."""
+    """Number of groups with two runs or more."""
     runs: int
-    """Runs in these groups."""
+    """Number of runs in these groups."""
 
 
 def seeds_found(facts: Facts) -> SeedsFound:
-    """Return how many runs differ from another by their seed only."""
+    """Return the number of runs that differ from another only by their seed."""
 
     def found() -> SeedsFound:
         counts = [count for count in Counter(seed_labels(facts).values()).values() if count > 1]
@@ -129,15 +129,15 @@ def seeds_found(facts: Facts) -> SeedsFound:
 
 
 def seed_labels(facts: Facts) -> Mapping[str, str]:
-    """By run, the name of its training without the seed; see `names_without_seed`."""
+    """Return, by run, the name of its training without the seed; see `names_without_seed`."""
     return facts.once("seeds", lambda: names_without_seed({run: facts.hparams[run] for run in facts.trainings}))
 
 
 def names_without_seed(hparams: Mapping[str, Mapping[str, HParamValue]]) -> Mapping[str, str]:
-    """By run, the name of its training without the seed.
+    """Return, by run, the name of its training without the seed.
 
-    Two runs have the same if their names are the same but for a part such as ``seed_3``, ``s3`` or ``trial-3``, or but
-    for numbers at the end that count up from 0 or 1, and all hyperparameters but the seed are the same.
+    Two runs get the same name if their names differ only in a part such as ``seed_3``, ``s3`` or ``trial-3``, or in
+    final numbers that count up from 0 or 1, and all hyperparameters but the seed are the same.
     """
     stripped = {run: _SEED_IN_NAME.sub(lambda found: f"{found[1]}{found[2]}*", run) for run in hparams}
     counted = _counted(run for run, label in stripped.items() if label == run)
@@ -158,7 +158,7 @@ def names_without_seed(hparams: Mapping[str, Mapping[str, HParamValue]]) -> Mapp
 
 
 def _counted(runs: Iterable[str]) -> Mapping[str, str]:
-    """Return labels of runs whose names differ by a number at the end that counts up from 0 or 1."""
+    """Return labels of runs whose names differ by a final number that counts up from 0 or 1."""
     numbers: dict[str, dict[str, int]] = {}
     for run in runs:
         found = _NUMBER_AT_END.search(run)
@@ -174,7 +174,7 @@ def _counted(runs: Iterable[str]) -> Mapping[str, str]:
 
 
 def _differences(settings: Mapping[_Signature, Mapping[str, HParamValue]]) -> Mapping[_Signature, str]:
-    """By signature, the hyperparameters that are not the same in all of them."""
+    """Return, by signature, the hyperparameters that differ between the signatures."""
     values: dict[str, set[str]] = {}
     for signature in settings:
         for name, value in signature:
@@ -188,7 +188,7 @@ def _differences(settings: Mapping[_Signature, Mapping[str, HParamValue]]) -> Ma
 
 
 def _keys_of(facts: Facts, spec: str) -> KeysOf:
-    """Return what makes the parts of the keys of runs out of their names."""
+    """Return the function that makes key parts from the names of runs."""
     if spec == SEEDS:
         labels = seed_labels(facts)
         return lambda runs: [labels[run] for run in runs]
@@ -207,14 +207,14 @@ def _keys_of(facts: Facts, spec: str) -> KeysOf:
 
 
 def _captured(pattern: Pattern, runs: Sequence[str]) -> list[str]:
-    """Return what a pattern captures of each run's name; all of them together have the time of one search."""
+    """Return what a pattern captures from each run's name; all searches together have the time limit of one."""
     deadline = monotonic() + MOST_SECONDS
     found = (pattern.captured(run, seconds=max(deadline - monotonic(), 1e-3)) for run in runs)
     return [NO_MATCH if captured is None else " · ".join(captured) for captured in found]
 
 
 def shown_value(value: HParamValue | None) -> str:
-    """Return a hyperparameter as it is written: whole numbers without a fraction, few digits."""
+    """Return a hyperparameter as text: whole numbers without a fraction, others with few digits."""
     if value is None:
         return NO_VALUE
     if isinstance(value, bool):

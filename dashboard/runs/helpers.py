@@ -1,4 +1,4 @@
-"""Runs that a writer makes below its own: for each line of ``add_scalars``, and for a session of ``add_hparams``."""
+"""Runs that a writer creates below its own: for each line of ``add_scalars``, and for a session of ``add_hparams``."""
 
 import posixpath
 import re
@@ -20,15 +20,15 @@ class Helper:
 
     parent: str
     line: str
-    """Its name below the parent where it is a line of ``add_scalars``; empty where it is a session."""
+    """Its name below the parent if it is a line of ``add_scalars``; empty if it is a session."""
 
 
 def helper_runs(runs: Mapping[str, Run]) -> Mapping[str, Helper]:
-    """By name, the runs that writers of other runs made.
+    """Return, by name, the runs that writers of other runs created.
 
     A line of ``add_scalars`` has one scalar tag and nothing else, and its name below the other run begins with that
     tag, with "/" as "_". A session of ``add_hparams`` is named by its time; or it is the only session directly below a
-    run with scalars that is none itself, and was written at once.
+    run that has scalars and is not a session, and was written at once.
     """
     below = Counter(_directory(name) for name, run in runs.items() if name != "." and SESSION_START_TAG in run.series)
     helpers: dict[str, Helper] = {}

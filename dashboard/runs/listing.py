@@ -1,4 +1,4 @@
-"""What the page's table of runs is told: rows, columns, groups and the legend, and only what changed of the rows."""
+"""Content of the page's table of runs: columns, groups, the legend, and rows, of which only changed ones are sent."""
 
 import threading
 from collections import OrderedDict
@@ -37,20 +37,20 @@ from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.numbers import json_number
 
 MOST_VALUES: Final = 12
-"""Values that the legend lists where colors tell no number."""
+"""Maximum number of values that the legend lists if colors do not show a number."""
 REMEMBERED: Final = 8
 _DEPENDS: Final = (settings.GROUP, settings.COLOR, settings.COLUMNS, settings.RENAMED, settings.PAINTED)
 
 
 def listing_key(table: RunTable, most: int = FIRST_ROWS) -> str:
-    """Return equal keys have equal rows: what is switched on or stands out changes none of them."""
+    """Return the key of a table's rows: equal keys mean equal rows; switching on or selecting runs changes no row."""
     view = table.view
     chosen = [view.settings.get(setting.name) for setting in _DEPENDS]
     return fingerprint((table.snapshot.revision, view.run_filter, chosen, window_key(table, most)))
 
 
 def rows_of(table: RunTable, window: Window) -> dict[str, RunRow]:
-    """By run, the rows that a page is sent, in order of their first event."""
+    """Return, by run, the rows that are sent to a page, in order of their first event."""
     places = {head.group.label: place for place, head in enumerate(window.groups)}
     helpers = table.facts.helpers
     orders = table.facts.orders
@@ -73,7 +73,7 @@ def rows_of(table: RunTable, window: Window) -> dict[str, RunRow]:
 
 
 def surroundings(table: RunTable, window: Window) -> Surroundings:
-    """Return what the table shows besides the rows of runs."""
+    """Return the content of the table besides the rows of runs."""
     found = seeds_found(table.facts)
     trainings = table.facts.trainings if table.found is None else table.found
     return {
@@ -125,7 +125,7 @@ def _search_that_finds(facts: Facts) -> str:
 
 
 def column_of(field: Field, facts: Facts) -> RunColumn:
-    """Return a field as the page knows it."""
+    """Return a field in the form that the page uses."""
     return {
         "spec": field.spec,
         "label": facts.title(field),
@@ -134,7 +134,7 @@ def column_of(field: Field, facts: Facts) -> RunColumn:
 
 
 def legend(table: RunTable) -> ScaleLegend | ValuesLegend | None:
-    """Return what the colors tell where they tell a field: a scale, or the values with their colors."""
+    """Return the legend if colors show a field: a scale, or the values with their colors."""
     field = table.color_field
     if field is None:
         return None
@@ -173,9 +173,9 @@ class _Told:
 
 
 class Listings:
-    """What pages were told lately, so that they are told only what has changed since.
+    """Recently sent listings, so that pages get only what has changed since.
 
-    Pages bring the key of what they have; one that is remembered no longer is told everything.
+    A page sends the key of the listing it has; if that is no longer remembered, it gets everything.
     """
 
     def __init__(self) -> None:
@@ -183,15 +183,15 @@ class Listings:
         self._lock: Final = threading.Lock()
 
     def news(self, table: RunTable, known: str, most: int = FIRST_ROWS) -> tuple[Listing | None, str]:
-        """Return what a page has to be told.
+        """Return the message that brings a page up to date.
 
         Args:
-            table: what it has to show.
-            known: key of what it shows, "" for nothing yet.
-            most: rows that it wants at most.
+            table: the table that the page should show.
+            known: key of the listing that the page shows, "" for none yet.
+            most: maximum number of rows that it wants.
 
         Returns:
-            The message of `message`, None where nothing changed; and the key that the page brings the next time.
+            The result of `message`, None if nothing changed; and the key that the page sends the next time.
         """
         most = min(max(most, FIRST_ROWS), MOST_ROWS)
         key = listing_key(table, most)
@@ -218,7 +218,7 @@ class Listings:
 
 
 def message(before: Mapping[str, RunRow] | None, now: Mapping[str, RunRow]) -> ChangedRows:
-    """Return what turns the rows of before into those of now: all, or those that changed and the runs that are gone."""
+    """Return the change from earlier rows to current ones: all rows, or changed rows and the runs that are gone."""
     if before is None:
         return {"whole": True, "rows": list(now.values()), "gone": []}
     changed = [row for run, row in now.items() if before.get(run) != row]

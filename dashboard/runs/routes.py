@@ -1,4 +1,4 @@
-"""``/api/search`` and ``/api/runs/fields``: what the palette finds, and what runs can be described by."""
+"""``/api/search`` and ``/api/runs/fields``: results for the palette, and the fields that can describe runs."""
 
 from typing import Annotated, get_args
 
@@ -25,12 +25,12 @@ def router(live: Live) -> APIRouter:
         q: Annotated[str, Query(max_length=LONGEST_SEARCH)] = "",
         limit: Annotated[int, Query(ge=1, le=200)] = MOST_HITS,
     ) -> list[messages.Hit]:
-        """Run and tags whose names hold the letters of ``q`` in order, best first."""
+        """Return runs and tags whose names contain the letters of ``q`` in order, best first."""
         return [_as_json(hit) for hit in search(live.snapshot(), q, limit)]
 
     @routes.get("/api/runs/fields")
     def fields() -> messages.RunFields:
-        """Return what runs can be grouped, colored and searched by: hyperparameters, and scalar tags."""
+        """Return the fields for grouping, coloring and searching runs: hyperparameters, and scalar tags."""
         return _fields(live)
 
     return routes

@@ -1,4 +1,4 @@
-"""Finds runs and tags by a few letters of theirs, for the palette and for those who complete names."""
+"""Search for runs and tags by a few of their letters, for the palette and for completing names."""
 
 import heapq
 from collections.abc import Iterable
@@ -24,17 +24,17 @@ class Hit:
     data: str
     """The tag's kind of data: the name of the plugin that wrote it. Empty for a run."""
     places: tuple[int, ...]
-    """Where in the name the letters are that were searched for, in code points."""
+    """Positions of the matched letters in the name, in code points."""
     score: float
 
 
 def match(wanted: str, name: str) -> tuple[float, tuple[int, ...]] | None:
-    """Return how well a name fits what is searched for: all its letters, in order, ignoring case and blanks.
+    """Return how well a name matches a search: it must contain all its letters in order, ignoring case and blanks.
 
-    Letters that stand together, and letters at the beginning of a word, count more; long names count less.
+    Adjacent letters, and letters at the beginning of a word, count more; long names count less.
 
     Returns:
-        The score and the places of the letters; None where one is missing.
+        The score and the positions of the letters; None if one is missing.
     """
     folded = name.lower()
     if len(folded) != len(name):
@@ -60,7 +60,7 @@ def match(wanted: str, name: str) -> tuple[float, tuple[int, ...]] | None:
 
 
 def search(snapshot: Snapshot, wanted: str, most: int = MOST_HITS) -> list[Hit]:
-    """Return the runs and tags that fit best, best first; without anything to search for, the first of each."""
+    """Return the best matching runs and tags, best first; for an empty search, the first of each."""
     text = wanted[:LONGEST_SEARCH].strip()
     candidates: Iterable[tuple[HitKind, str, str]] = [
         *(("run", run, "") for run in snapshot.runs),
@@ -79,7 +79,7 @@ def search(snapshot: Snapshot, wanted: str, most: int = MOST_HITS) -> list[Hit]:
 def tags_of(snapshot: Snapshot) -> list[tuple[str, str]]:
     """Return every tag with its kind of data, in order of first appearance.
 
-    What plugins keep for themselves is left out.
+    Internal tags of plugins are left out.
     """
     found = {
         (tag, kind): None

@@ -1,4 +1,4 @@
-"""The one table of runs that every panel is served by: which are shown, in what colors, groups and names."""
+"""The table of runs shared by all panels: which runs are shown, with their colors, groups and names."""
 
 import re
 from collections.abc import Mapping, Set
@@ -29,7 +29,7 @@ class _Coloring:
 
 
 class RunTable:
-    """The runs of a snapshot as a view shows them; what nobody asks for is not worked out."""
+    """The runs of a snapshot as a view shows them; each property is computed on demand."""
 
     def __init__(self, snapshot: Snapshot, view: View) -> None:
         self.snapshot: Final = snapshot
@@ -38,7 +38,7 @@ class RunTable:
 
     @cached_property
     def checked(self) -> frozenset[str]:
-        """Runs that are switched on, whether or not they pass the filter; helpers are with the run they belong to."""
+        """Runs that are switched on, whether or not they pass the filter; helpers go with the run they belong to."""
         trainings = self.view.checked_runs(self.facts.trainings, self.found)
         shown = frozenset(self.view.show) | trainings
         helpers = (run for run, helper in self.facts.helpers.items() if run in shown or helper.parent in trainings)
@@ -56,14 +56,14 @@ class RunTable:
 
     @property
     def filter_error(self) -> str:
-        """What is wrong with the filter; empty if nothing is. A wrong filter lets every run through."""
+        """The error in the filter, or empty if there is none. With an invalid filter, every run passes."""
         return self._filtered[1]
 
     @cached_property
     def found(self) -> list[str] | None:
-        """Runs that belong to no other and pass the filter, they or what belongs to them.
+        """Runs that belong to no other and pass the filter, themselves or through a run that belongs to them.
 
-        In order of their first event; None where nothing is searched for, or the filter is wrong.
+        In order of their first event; None if nothing is searched for, or the filter is invalid.
         """
         if not self.view.run_filter.strip() or self.filter_error:
             return None
@@ -77,28 +77,28 @@ class RunTable:
         return [run for run in self.listed if run in self.checked]
 
     def shown_tags(self, kind: str) -> list[str]:
-        """Return the tags of one kind that runs have which are shown, in order of first appearance."""
+        """Return the tags of one kind in the shown runs, in order of first appearance."""
         shown = {run: self.snapshot.runs[run] for run in self.shown}
         return list(dict.fromkeys(tag for run in each_description(shown) for tag in run.tags_of_kind(kind)))
 
     @property
     def groups(self) -> tuple[RunGroup, ...]:
-        """All runs in groups, whether or not they are shown; none where the view does not group."""
+        """All runs in groups, whether or not they are shown; empty if the view does not group."""
         return self._grouped[0]
 
     @property
     def group_error(self) -> str:
-        """Why runs cannot be grouped as the view asks; empty if they can."""
+        """The reason why runs cannot be grouped as the view requests; empty if they can."""
         return self._grouped[1]
 
     @cached_property
     def group_of(self) -> Mapping[str, str]:
-        """Label of each run's group; empty where the view does not group."""
+        """Label of each run's group; empty if the view does not group."""
         return {run: group.label for group in self.groups for run in group.runs}
 
     @cached_property
     def listed_groups(self) -> tuple[RunGroup, ...]:
-        """The groups that the list of runs shows; lines of ``add_scalars`` stand there below their runs."""
+        """The groups that the list of runs shows; it shows lines of ``add_scalars`` below their runs instead."""
         return tuple(group for group in self.groups if not group.lines)
 
     @property
@@ -108,29 +108,29 @@ class RunTable:
 
     @property
     def unpainted(self) -> Mapping[str, RunColor]:
-        """The color of every run as it would be if none had been given one by hand."""
+        """The color that every run would have without colors chosen by hand."""
         return self._unpainted.by_run
 
     @property
     def color_field(self) -> Field | None:
-        """The field that colors tell, if they tell one."""
+        """The field that colors show, if any."""
         return self._coloring.field
 
     @property
     def color_scale(self) -> ColorScale | None:
-        """The scale of the colors, where they tell a number."""
+        """The scale of the colors, if they show a number."""
         return self._coloring.scale
 
     @cached_property
     def group_colors(self) -> Mapping[str, RunColor]:
-        """The color of every group, by label: by value that of its first run, else its own."""
+        """The color of every group, by label: that of its first run if colors show a value, else its own."""
         if self.color_field is not None or settings.COLOR.of(self.view) == "run":
             return {group.label: self.colors[group.runs[0]] for group in self.groups}
         return self._own_group_colors
 
     @cached_property
     def _own_group_colors(self) -> Mapping[str, RunColor]:
-        """Colors of groups that nothing else gives one."""
+        """Colors of groups that get none otherwise."""
         least = least_members(settings.GROUP.of(self.view))
         return {
             **colors_of_groups(self.facts.trainings, self.group_of, least),
@@ -139,21 +139,21 @@ class RunTable:
 
     @cached_property
     def selected(self) -> frozenset[str]:
-        """Runs that stand out."""
+        """Runs that are highlighted."""
         return frozenset(settings.SELECTED.of(self.view)) & frozenset(self.snapshot.runs)
 
     @cached_property
     def pinned(self) -> tuple[str, ...]:
-        """Runs that stand at the top of the table."""
+        """Runs that are pinned to the top of the table."""
         return tuple(run for run in settings.PINNED.of(self.view) if run in self.snapshot.runs)
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """What runs are called on the screen that were given another name by hand."""
+        """Display names of runs that the user has renamed."""
         return settings.parse_pairs(settings.RENAMED.of(self.view))
 
     def label(self, run: str) -> str:
-        """Return what the run is called on the screen."""
+        """Return the display name of a run."""
         return self.names.get(run) or self.snapshot.run_title(run)
 
     @cached_property
@@ -192,7 +192,7 @@ class RunTable:
         return self._with_helpers(found), ""
 
     def _with_helpers(self, found: Set[str]) -> list[str]:
-        """Run that were found, with those that belong to them, in order of their first event."""
+        """Return the found runs and those that belong to them, in order of their first event."""
         helpers = self.facts.helpers
         return [run for run in self.snapshot.runs if run in found or (run in helpers and helpers[run].parent in found)]
 
@@ -224,7 +224,7 @@ class RunTable:
 
     @property
     def _own_colors(self) -> Mapping[str, RunColor]:
-        """Colors of runs that nothing else gives one. Helpers leave the first ones to the runs that they belong to."""
+        """Colors of runs that get none otherwise. Helpers leave the first colors to the runs that they belong to."""
 
         def colors() -> Mapping[str, RunColor]:
             return {**assign_colors(self.facts.trainings), **assign_colors(self.facts.helpers, RING)}

@@ -1,6 +1,6 @@
-"""Which rows of the table of runs a page is sent: the first ones as the user sees them, and those that the page names.
+"""The rows of the table of runs that are sent to a page: the first ones in the user's order, and those the page names.
 
-A page that scrolls to the end of its rows asks for more. Where all rows are sent the page sorts and folds alone.
+A page that scrolls to the end of its rows requests more. If all rows are sent, the page itself sorts and collapses.
 """
 
 import math
@@ -17,9 +17,9 @@ from stepscope.dashboard.runs.grouping import RunGroup
 from stepscope.dashboard.runs.table import RunTable
 
 FIRST_ROWS: Final = 1_000
-"""Rows that a page is sent before it asks for more."""
+"""Number of rows sent to a page before it requests more."""
 MOST_ROWS: Final = 20_000
-"""Rows that a page is ever sent: who wants to see others sorts or searches."""
+"""Maximum number of rows ever sent to a page: to see others, users sort or search."""
 _DEPENDS: Final = (settings.SORT, settings.FOLDED, settings.ALL_FOLDED, settings.PINNED, settings.SELECTED)
 _DIGITS: Final = re.compile(r"(\d+)")
 
@@ -30,29 +30,29 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class ListedGroup:
-    """A group with its runs that pass the search."""
+    """A group, and those of its runs that pass the search."""
 
     group: RunGroup
     runs: tuple[str, ...]
-    """In order of their first event; a run whose owner does not pass is among them."""
+    """The runs in order of their first event, including runs whose owner does not pass."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """The rows that a page is sent."""
+    """The rows that are sent to a page."""
 
     runs: tuple[str, ...]
-    """In order of their first event."""
+    """The runs in order of their first event."""
     unlisted: tuple[str, ...]
-    """Those of them that the page needs to know of, but that are not among the first rows of the table."""
+    """Those runs that the page needs although they are not among the first rows of the table."""
     groups: tuple[ListedGroup, ...]
-    """Groups of which the table lists the head."""
+    """Groups whose head row the table lists."""
     whole: bool
     """Whether these are all rows that pass the search."""
 
 
 def window_of(table: RunTable, most: int) -> Window:
-    """Return the rows that a page is sent that wants ``most`` of them; more where runs belong to the last one."""
+    """Return the rows to send to a page that wants ``most`` of them; there are more if runs belong to the last one."""
     groups = _listed_groups(table)
     if len(table.listed) <= most:
         return Window(tuple(table.listed), (), groups, whole=True)
@@ -76,7 +76,7 @@ def window_of(table: RunTable, most: int) -> Window:
 
 
 def window_key(table: RunTable, most: int) -> object:
-    """Return what the rows that are sent depend on besides the search and the groups."""
+    """Return the key that the sent rows depend on besides the search and the groups."""
     view = table.view
     if len(table.listed) <= most:
         return None
@@ -84,7 +84,7 @@ def window_key(table: RunTable, most: int) -> object:
 
 
 def shared_value(values: Sequence[FactValue], field: Field) -> tuple[FactValue, bool]:
-    """Return what stands in the row of a group: what its runs have in common, or the mean of a metric.
+    """Return the value shown in the row of a group: the value that its runs share, or the mean of a metric.
 
     Returns:
         The value, and whether the runs differ.
@@ -116,7 +116,7 @@ def _named(table: RunTable) -> Iterator[str]:
 
 
 def _belonging(table: RunTable) -> Mapping[str, Sequence[str]]:
-    """By run, those that belong to it and pass."""
+    """Return, by run, the runs that belong to it and pass."""
     found: dict[str, list[str]] = {}
     passing = table.listed_set
     for run, helper in table.facts.helpers.items():
@@ -126,7 +126,7 @@ def _belonging(table: RunTable) -> Mapping[str, Sequence[str]]:
 
 
 def _owners(table: RunTable) -> list[str]:
-    """Return runs that pass and stand below no other."""
+    """Return runs that pass and are listed below no other."""
     helpers, passing = table.facts.helpers, table.listed_set
     if not helpers:
         return table.listed
@@ -148,7 +148,7 @@ def _listed_groups(table: RunTable) -> tuple[ListedGroup, ...]:
 
 
 def _lines(table: RunTable, groups: Sequence[ListedGroup]) -> Iterator[ListedGroup | str]:
-    """Rows from the top: members below their group, unless it is folded; runs of no group at the end."""
+    """Yield rows from the top: members below their group, unless it is collapsed; runs of no group at the end."""
     sorts = _sorts(table)
     folded, all_folded = set(settings.FOLDED.of(table.view)), settings.ALL_FOLDED.of(table.view)
     grouped: set[str] = set()
@@ -162,14 +162,14 @@ def _lines(table: RunTable, groups: Sequence[ListedGroup]) -> Iterator[ListedGro
 
 
 def _sorts(table: RunTable) -> list[tuple[str, bool]]:
-    """Columns by which the table is sorted, and whether descending; the first goes before the others."""
+    """Return the columns that the table is sorted by, and whether descending, in order of priority."""
     known = {"run", "started", *(field.spec for field in table.columns)}
     split = (entry.rpartition(":") for entry in settings.SORT.of(table.view))
     return [(column, order == "desc") for column, _, order in split if column in known]
 
 
 def _sorted(items: Sequence[Item], sorts: Sequence[tuple[Callable[[Item], _Key | None], bool]]) -> list[Item]:
-    """Return items in order; what is missing is last either way, what is not a number before it."""
+    """Return items in order; missing values are last in either direction, preceded by NaN."""
     found = list(items)
     for key_of, descending in reversed(sorts):
         keys = [key_of(item) for item in found]
@@ -216,7 +216,7 @@ def _field(table: RunTable, column: str) -> Field:
 
 
 def _keys(values: Mapping[str, FactValue]) -> Mapping[str, _Key | None]:
-    """Return what values are sorted by: numbers by size, and texts by letter, with numbers in them by size."""
+    """Return sort keys: numbers are sorted by size, and texts alphabetically, with numbers in them by size."""
     if not any(isinstance(value, str | bool) for value in values.values()):
         return {name: None if value is None else float(value) for name, value in values.items()}
     return {

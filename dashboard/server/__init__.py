@@ -1,1 +1,1 @@
-"""The web application: what every request passes, where it is worked on, and how new data are told of."""
+"""The web application: what every request passes through, where it is processed, and how new data are announced."""

@@ -1,4 +1,4 @@
-"""Who may use the server: the names that it answers to, whose pages may ask it, and a token."""
+"""Who may use the server: its host names, whose pages may send it requests, and a token."""
 
 import hmac
 import ipaddress
@@ -17,9 +17,9 @@ from stepscope.summary.errors import UserError
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 PAGE: Final = "/"
-"""Where the page is: the one address that pages of others may lead to, or show in a frame if they are allowed to."""
+"""The page's address: the only one that other pages may link to, or show in a frame if they are allowed to."""
 HEALTH: Final = "/healthz"
-"""Says that the server runs, and nothing else; so it asks for no token."""
+"""Reports that the server is running and nothing else, so it requires no token."""
 
 LOCAL_FRAMES: Final = (
     "'self'",
@@ -29,7 +29,7 @@ LOCAL_FRAMES: Final = (
     "https://127.0.0.1:*",
     "vscode-webview:",
 )
-"""Pages that may show the dashboard in a frame, as Content-Security-Policy names them: notebooks of this machine."""
+"""Pages that may show the dashboard in a frame, in Content-Security-Policy syntax: notebooks on this machine."""
 
 _HOST_PATTERN: Final = re.compile(r"(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|[0-9a-f:]*:[0-9a-f:.]*")
 _PREFIX: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
@@ -42,7 +42,7 @@ class Refusal:
 
     status: int
     why: str
-    """A sentence for a person."""
+    """A human-readable sentence."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Access:
 
     bound_host: str = "localhost"
     token: str = ""
-    """What requests have to know; empty where nothing is asked."""
+    """The token that requests must present; empty if none is required."""
     hosts: tuple[str, ...] = ()
-    """Further names under which the server is opened, such as a proxy's: in lower case, or ``*.`` and a domain."""
+    """Additional names under which the server is opened, such as a proxy's: in lower case, or ``*.`` and a domain."""
     frames: tuple[str, ...] = ()
-    """Origins whose pages may show the dashboard in a frame, beside those of this machine."""
+    """Origins whose pages may show the dashboard in a frame, in addition to those on this machine."""
     prefix: str = ""
-    """The path under which a proxy shows the page, such as ``/notes``."""
+    """The path under which a proxy serves the page, such as ``/notes``."""
 
     @property
     def others_reach_it(self) -> bool:
@@ -66,7 +66,7 @@ class Access:
 
     @cached_property
     def cookie(self) -> str:
-        """What a browser keeps once it has shown the token: no one learns the token from it."""
+        """Value that a browser keeps once it has presented the token; the token cannot be derived from it."""
         return hmac.digest(self.token.encode(), b"stepscope cookie", "sha256").hex()
 
     @cached_property
@@ -75,7 +75,7 @@ class Access:
         return names | frozenset(machine_names()) if self.others_reach_it else names
 
     def refusal(self, method: str, path: str, headers: Headers) -> Refusal | None:
-        """Return why a request is refused before it is asked who sends it; None where it is not."""
+        """Return why a request is refused, before its sender is identified; None if it is not refused."""
         hosts = headers.getlist("host")
         if len(hosts) > 1:
             return Refusal(400, "The request has several Host headers. Send one.")
@@ -101,11 +101,11 @@ class Access:
         return None
 
     def serves(self, host_header: str) -> bool:
-        """Return whether a Host header has a name of this server.
+        """Return whether a Host header names this server.
 
-        A page on the internet can point its own name at an address of this machine and so read from it (DNS
-        rebinding); its requests still carry that name. An address as a name cannot be pointed elsewhere, so where
-        other machines connect any is taken.
+        A page on the internet can point its own name at an address of this machine and so read from it (DNS rebinding);
+        its requests still carry that name. An IP address used as a name cannot be pointed elsewhere, so any is accepted
+        if other machines can connect.
         """
         name = host_name(host_header)
         if name in self._names or (self.others_reach_it and is_address(name)):
@@ -113,9 +113,7 @@ class Access:
         return self._is_allowed(name)
 
     def is_own(self, origin: str, host_header: str) -> bool:
-        """Return whether an Origin header names this server's own page: by the name that was asked, or by an allowed
-        one.
-        """
+        """Return whether an Origin header names this server's own page, by the requested name or an allowed one."""
         try:
             parts = urlsplit(origin.lower())
             name = parts.hostname or ""
@@ -126,11 +124,11 @@ class Access:
         return parts.netloc == host_header.lower() or self._is_allowed(name)
 
     def knows(self, token: str) -> bool:
-        """Return whether a request that shows this token may be answered."""
+        """Return whether a request that presents this token may be answered."""
         return not self.token or hmac.compare_digest(token.encode(), self.token.encode())
 
     def knows_cookie(self, value: str) -> bool:
-        """Return whether a browser that sends this cookie has shown the token."""
+        """Return whether a browser that sends this cookie has presented the token."""
         return not self.token or hmac.compare_digest(value.encode(), self.cookie.encode())
 
     def _is_allowed(self, name: str) -> bool:
@@ -138,10 +136,10 @@ class Access:
 
 
 def opens_page(method: str, path: str, headers: Headers) -> bool:
-    """Return whether a request opens the page, in a tab or in a frame: that a link or a notebook elsewhere may do.
+    """Return whether a request opens the page in a tab or a frame, which a link or a notebook elsewhere may do.
 
-    Which pages may show it in a frame the browser decides, by the answer's policy. All other addresses may cost
-    something, and nothing keeps a page from opening a hundred frames.
+    The browser decides which pages may show it in a frame, by the response's policy. Every other address may be costly
+    to answer, and nothing keeps a page from opening a hundred frames.
     """
     return method in ("GET", "HEAD") and path == PAGE and headers.get("sec-fetch-mode") == "navigate"
 
@@ -163,24 +161,22 @@ def is_address(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a name or an address is this machine's own, for itself alone."""
+    """Return whether a name or an address is a loopback one, which only this machine can reach."""
     return host.lower() == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 def machine_names() -> tuple[str, ...]:
-    """Return the names that other machines may know this one by, in lower case: short, as multicast DNS has it, and
-    full.
-    """
+    """Return the lowercase names that other machines may use for this one: short, multicast DNS, and full."""
     name = socket.gethostname().lower()
     short = name.partition(".")[0]
     return tuple(dict.fromkeys((name, short, f"{short}.local", socket.getfqdn().lower())))
 
 
 def checked_token(token: str) -> str:
-    """Return the token of a command line or a variable.
+    """Return the token from the command line or an environment variable.
 
     Raises:
-        UserError: it is too short, or has characters that no header can carry.
+        UserError: the token is too short, or has characters that no header can carry.
     """
     if len(token) < SHORTEST_TOKEN or not _TOKEN.fullmatch(token):
         raise UserError(
@@ -195,7 +191,7 @@ def checked_host(name: str) -> str:
     """Return a name for `Access.hosts`, in lower case.
 
     Raises:
-        ValueError: it is not a name of a host.
+        ValueError: it is not a host name.
     """
     if not _HOST_PATTERN.fullmatch(name.lower()):
         raise ValueError(f"{name!r} is not a host name; expected one such as notes.example.org or *.example.org")
@@ -203,10 +199,10 @@ def checked_host(name: str) -> str:
 
 
 def checked_prefix(given: str) -> str:
-    """Return a path for `Access.prefix`, without a slash at its end.
+    """Return a path for `Access.prefix`, without a trailing slash.
 
     Raises:
-        ValueError: it is not a path that an address can have as it stands.
+        ValueError: it is not a path that an address can contain unchanged.
     """
     prefix = given.rstrip("/")
     if prefix and not _PREFIX.fullmatch(prefix):
@@ -218,9 +214,9 @@ def page_policy(frames: Sequence[str], scripts: Sequence[str]) -> str:
     """Return the Content-Security-Policy of the page.
 
     Args:
-        frames: origins whose pages may show it in a frame, beside those of this machine: so that no other site can lay
-            it under something that the user clicks.
-        scripts: hashes of the scripts that stand in the page itself.
+        frames: origins whose pages may show it in a frame, in addition to those on this machine; no other site can then
+            place it under something that the user clicks.
+        scripts: hashes of the page's inline scripts.
     """
     return "; ".join(
         (

@@ -1,4 +1,4 @@
-"""Equal questions are answered once for each state of the log directory: of many who look at the same, one pays."""
+"""Answers equal questions once for each state of the log directory: of many who look at the same, one pays."""
 
 import asyncio
 import threading
@@ -22,13 +22,14 @@ MOST_ANSWERS: Final = 256
 
 
 class Answers:
-    """The answers to the questions that were asked since the log directory last changed; any thread may ask.
+    """Answers to the questions asked since the log directory last changed; safe to use from any thread.
 
-    Of those who ask the same at once, one works it out and the others wait, without a thread. Failures are not kept.
+    If several callers ask the same at once, one computes the answer and the others wait, without a thread. Failures are
+    not kept.
     """
 
     def __init__(self, most: int = MOST_ANSWERS, most_bytes: int = MOST_BYTES) -> None:
-        """Keep at most ``most`` answers, and of those that are bytes at most so many."""
+        """Keep at most ``most`` answers, and at most ``most_bytes`` of answers that are bytes."""
         self._most: Final = most
         self._most_bytes: Final = most_bytes
         self._lock: Final = threading.Lock()
@@ -37,7 +38,7 @@ class Answers:
         self._state: Hashable = None
 
     async def get(self, state: Hashable, question: Hashable, make: Callable[[], Awaitable[R]]) -> R:
-        """Return what ``make`` gives for a question in a state; raises as it does."""
+        """Return the result of ``make`` for a question in a state; raises what ``make`` raises."""
         while True:
             with self._lock:
                 if state != self._state:
@@ -86,21 +87,21 @@ def _size(flight: Future[Any]) -> int:
 
 
 def state_of(live: Live) -> Hashable:
-    """Return equal states give equal answers."""
+    """Return the state that answers depend on; equal states give equal answers."""
     return live.snapshot().revision, live.reading
 
 
 def once_per_revision(
     live: Live, function: Callable[P, R], *, question: Callable[P, object] | None = None
 ) -> Callable[P, Awaitable[R]]:
-    """Make a callback run beside the event loop, once for all pages that call it with the same while nothing changes.
+    """Make a callback run off the event loop, once for all pages that call it with equal arguments between changes.
 
-    It may depend on its arguments, on what has changed in the page, and on the log directory, and on nothing else.
+    It may depend only on its arguments, on what has changed in the page, and on the log directory.
 
     Args:
         live: the log directory.
         function: the callback.
-        question: what of the arguments the answer depends on, where that is not all of them.
+        question: returns the part of the arguments that the answer depends on, if not all of them.
     """
     answers = Answers()
 

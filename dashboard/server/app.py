@@ -55,7 +55,7 @@ DATA_ROUTES: Final = (
     other_kinds.router,
     drop_route.router,
 )
-"""What makes the routes of the log directory."""
+"""Functions that make the routes of the log directory."""
 
 EMPTY_PAGE = "@empty"
 LOADING_PAGE = "@loading"
@@ -70,14 +70,14 @@ def build_app(
     panels: Sequence[Panel] | None = None,
     front: Front | None = None,
 ) -> FastAPI:
-    """Return the whole server over one log directory.
+    """Return the complete server for one log directory.
 
     Args:
         live: the log directory; the caller starts and stops it.
         access: who may use it.
-        captures: programs that pages may have recorded, beside those of this machine.
-        panels: the tabs, in order; all that there are unless given.
-        front: what has answered for the page meanwhile, where there was something.
+        captures: programs that pages may record, in addition to those on this machine.
+        panels: the tabs, in order; all available ones by default.
+        front: what has answered for the page until now, if anything.
     """
     front = Front(access, live.title) if front is None else front
     panels = all_panels() if panels is None else panels
@@ -129,9 +129,9 @@ def build_app(
 
 
 def look_at_first(server: FastAPI, path: str) -> None:
-    """Put a route before all others, which would each be asked whether a request is theirs.
+    """Put a route before all others, each of which would otherwise be asked whether a request is its own.
 
-    Nearly all that open pages ask while runs grow is for Dash's one route of callbacks.
+    While runs grow, nearly all requests of open pages are for Dash's single callback route.
     """
     routes = server.router.routes
     found = next(route for route in routes if getattr(route, "path", None) == path)
@@ -144,12 +144,12 @@ def _icon(files: PluginFiles | None) -> str:
 
 
 async def no_such_file(request: Request, error: Exception) -> Response:
-    """Return the answer where a file is asked for that none of Dash's packages gives away."""
+    """Return the response for a requested file that none of Dash's packages provides."""
     return JSONResponse({"detail": f"There is no file {request.url.path!r}."}, 404)
 
 
 def register_plugins(app: Dash) -> None:
-    """Register what tells the modules of plug-ins of new data, and the page of their callbacks' failures."""
+    """Register the callback that notifies plug-in modules of new data, and the page of plug-in callback failures."""
     app.clientside_callback(
         ClientsideFunction("stepscope", "tellPlugins"),
         Output(FAILURES_ID, "id"),
@@ -243,10 +243,10 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         scheme: str | None,
         chosen: str | None,
     ) -> Any:
-        """Bring what is around the panels up to date; what is as the page has it already is not sent again.
+        """Update what surrounds the panels; parts that the page already has are not sent again.
 
-        ``chosen`` is the tab that was chosen when this was asked for. It is left alone where it is the open one: the
-        user may have chosen another since. ``wanted`` is how many rows of runs the page wants.
+        ``chosen`` is the tab that was selected when the request was made. It is left alone if it is the open one: the
+        user may have selected another since. ``wanted`` is the number of rows of runs that the page wants.
         """
         if query is None:
             raise dash.exceptions.PreventUpdate
@@ -286,7 +286,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
     )
     @light
     def mount_again(_again: int, name: str | None, query: str | None, revision: int | None, scheme: str | None) -> Any:
-        """Put the open tab's content on the page once more, where its controls have to follow the view."""
+        """Put the open tab's content on the page again, because its controls must follow the view."""
         if name is None or query is None:
             raise dash.exceptions.PreventUpdate
         return panel_content(name, query, revision, scheme)
@@ -308,14 +308,12 @@ def page_question(
     scheme: str | None,
     chosen: str | None,
 ) -> object:
-    """Return what an answer to a page depends on: not on the revision that it had before."""
+    """Return what an answer to a page depends on, which excludes the page's previous revision."""
     return query, revision, wanted, {part: key for part, key in known.items() if part != "revision"}, scheme, chosen
 
 
 def page_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tuple[dict[str, Any], str]:
-    """Return what the page shows around the panels, besides the rows of runs, by part, and the name of the open
-    panel.
-    """
+    """Return the page's parts around the panels by name, without the rows of runs, and the open panel's name."""
     snapshot, view = table.snapshot, table.view
     with_data = [panel.name for panel in panels if panel.has_data(snapshot)]
     opens_without_data = any(panel.name == view.tab and panel.opens_without_data for panel in panels)

@@ -1,4 +1,4 @@
-"""NumPy arrays in the form that Plotly takes without a detour through lists."""
+"""NumPy arrays in the form that Plotly accepts without conversion to lists."""
 
 from base64 import b64encode
 from typing import Any, Literal, TypedDict, cast
@@ -21,8 +21,8 @@ class TypedArray(TypedDict):
 def typed(array: NDArray[Any]) -> TypedArray:
     """Return a one-dimensional array as Plotly's base64 typed array.
 
-    float32, float64, int32, int16, int8 and their unsigned forms go as they are; int64, which browsers do not have,
-    becomes int32 where it fits and float64 where it does not.
+    float32, float64, int32, int16, int8, and their unsigned forms are kept as they are; int64, which browsers lack,
+    becomes int32 if it fits and float64 otherwise.
     """
     if array.dtype == np.int64:
         fits = len(array) == 0 or bool(array.min() >= -(2**31) and array.max() < 2**31)
@@ -33,7 +33,7 @@ def typed(array: NDArray[Any]) -> TypedArray:
 
 
 def typed_for_screen(array: NDArray[np.float64]) -> TypedArray:
-    """Return numbers to be drawn: as float32 where that moves no point by more than 1/10,000 of their range.
+    """Return numbers for drawing, as float32 if that moves no point by more than 1/10,000 of their range.
 
     Seven digits remain either way; the columns themselves stay float64.
     """

@@ -1,4 +1,4 @@
-"""A JSON header and columns of numbers as one body; ``web/core/binary.ts`` reads it."""
+"""A JSON header and columns of numbers as one body, which ``web/core/binary.ts`` reads."""
 
 import struct
 from collections.abc import Mapping, Sequence
@@ -13,29 +13,29 @@ ALIGNMENT: Final = 8
 
 
 class ColumnPack:
-    """Collects arrays; each is named by its place."""
+    """Collects arrays; each is identified by its position."""
 
     def __init__(self) -> None:
         self._arrays: list[NDArray[Any]] = []
 
     def add(self, array: NDArray[Any]) -> int:
-        """Add a one-dimensional array of float32, float64, int32, uint32 or uint8; returns its place."""
+        """Add a one-dimensional array of float32, float64, int32, uint32, or uint8, and return its position."""
         self._arrays.append(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")))
         return len(self._arrays) - 1
 
     def add_numbers(self, array: NDArray[np.float64]) -> int:
-        """Add numbers to be drawn: as float32 where that moves none by more than 1/10,000 of their range."""
+        """Add numbers for drawing, as float32 if that moves none by more than 1/10,000 of their range."""
         return self.add(array.astype(np.float32) if fits_float32(array) else array)
 
     def add_exactly(self, array: NDArray[np.float64]) -> int:
-        """Add numbers as float32 where each is the same in it, such as steps up to 16 million."""
+        """Add numbers as float32 if that represents each exactly, such as steps up to 16 million."""
         short = array.astype(np.float32)
         return self.add(short if bool((short == array).all()) else array)
 
     def body(self, header: Mapping[str, Any]) -> bytes:
-        """Return the header, with "arrays" as [type, length] each, and the arrays behind it.
+        """Return the header, with "arrays" as a list of [type, length], followed by the arrays.
 
-        Layout: 4 bytes `MAGIC`, uint32 length of the JSON in little endian, the JSON, then each array, all beginning
+        Layout: 4 bytes `MAGIC`, the length of the JSON as little-endian uint32, the JSON, then each array, all starting
         at multiples of 8 bytes.
         """
         described = [[f"{array.dtype.kind}{array.dtype.itemsize}", len(array)] for array in self._arrays]
@@ -47,7 +47,7 @@ class ColumnPack:
 
 
 def unpack(body: bytes) -> tuple[dict[str, Any], Sequence[NDArray[Any]]]:
-    """Return the header and the arrays of `ColumnPack.body`."""
+    """Return the header and the arrays from `ColumnPack.body`."""
     (length,) = struct.unpack_from("<I", body, 4)
     header: dict[str, Any] = orjson.loads(body[8 : 8 + length])
     at = 8 + length + len(_padding(length))
@@ -60,7 +60,7 @@ def unpack(body: bytes) -> tuple[dict[str, Any], Sequence[NDArray[Any]]]:
 
 
 def fits_float32(array: NDArray[np.float64]) -> bool:
-    """Return whether float32 moves no number by more than 1/10,000 of their range, nor makes zero of a small one."""
+    """Return whether float32 moves no number by more than 1/10,000 of their range and makes no small one zero."""
     finite = array[np.isfinite(array)]
     if not len(finite):
         return True

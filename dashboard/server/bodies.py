@@ -1,4 +1,4 @@
-"""What a client sends in the body of a request: JSON, or the fields of a form."""
+"""Request bodies: JSON, or the fields of a form."""
 
 from email import policy
 from email.parser import BytesParser
@@ -25,14 +25,14 @@ async def _body(request: Request) -> bytes:
 
 
 Body = Annotated[bytes, Depends(_body)]
-"""The body of a request; the guard has seen to it that it is no longer than `LARGEST_BODY`."""
+"""The body of a request; the guard ensures that it is no longer than `LARGEST_BODY`."""
 
 
 def parsed(body: bytes, kind: type[T], problem: str = "The request is not understood", status: int = 422) -> T:
     """Return the JSON of a body as an instance of ``kind``, as `msgspec` reads it.
 
     Raises:
-        HTTPException: it is none; ``problem`` begins the sentence.
+        HTTPException: the body is not one; ``problem`` begins the sentence.
     """
     try:
         return msgspec.json.decode(body, type=kind)
@@ -41,10 +41,10 @@ def parsed(body: bytes, kind: type[T], problem: str = "The request is not unders
 
 
 def parsed_message(text: str | bytes, message: M) -> M:
-    """Return the JSON of a protobuf message, read into ``message``.
+    """Parse the JSON of a protobuf message into ``message`` and return it.
 
     Raises:
-        HTTPException: 400 where it is none.
+        HTTPException: 400 if the text is not one.
     """
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
@@ -58,7 +58,7 @@ def parsed_message(text: str | bytes, message: M) -> M:
 
 
 def media_type(request: Request) -> str:
-    """Return the type of a request's body, without its parameters."""
+    """Return the media type of a request's body, without its parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -69,14 +69,14 @@ async def _json_body(request: Request) -> bytes:
 
 
 JsonBody = Annotated[bytes, Depends(_json_body)]
-"""The body of a request that says that it is JSON; others are refused with 415."""
+"""The body of a request that declares itself as JSON; others are refused with 415."""
 
 
 def form_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
-    """Return names and values of a form, in order, in either of the two encodings that browsers use.
+    """Return the names and values of a form, in order, in either of the two encodings that browsers use.
 
     Raises:
-        HTTPException: 400 where the body is no such form.
+        HTTPException: 400 if the body is not such a form.
     """
     kind = content_type.partition(";")[0].strip().lower()
     try:
@@ -106,5 +106,5 @@ def _multipart_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
 
 
 def values_of(fields: list[tuple[str, str]], name: str) -> list[str]:
-    """Return the values of all fields of one name."""
+    """Return the values of all fields with one name."""
     return [value for field, value in fields if field == name]

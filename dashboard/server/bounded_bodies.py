@@ -1,4 +1,4 @@
-"""The body of a request, read within bounds: so much, so fast."""
+"""Request bodies, read within bounds on size and speed."""
 
 import asyncio
 import contextlib
@@ -10,19 +10,19 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Send
 
 LARGEST_BODY: Final = 4 << 20
-"""Bytes; enough for the names of tens of thousands of runs."""
+"""Maximum bytes; enough for the names of tens of thousands of runs."""
 GRACE_SECONDS: Final = 30.0
-"""How long a sender may take for a body, however small."""
+"""Time allowed for a body, however small."""
 LEAST_RATE: Final = 16 << 10
-"""Bytes per second that a sender has to manage after that: slower than any line that a page is usable on."""
+"""Bytes per second that a sender must sustain after that: slower than any connection on which a page is usable."""
 LINGER_SECONDS: Final = 5.0
-"""How long what still comes is thrown away once a request is refused."""
+"""How long the rest of a body is discarded after its request is refused."""
 # The connection is given up: what is still on its way would have to be read first.
 _CLOSED: Final = {"Connection": "close"}
 
 
 class BoundedReceive:
-    """The ``receive`` of an ASGI application, for a body that is at most so long and comes fast enough."""
+    """The ``receive`` of an ASGI application, for a body of limited length that arrives fast enough."""
 
     def __init__(self, receive: Receive, largest: int) -> None:
         self._receive: Final = receive
@@ -30,13 +30,13 @@ class BoundedReceive:
         self._started: Final = asyncio.get_running_loop().time()
         self._size = 0
         self._is_over = False
-        """All of it has come, or its sender is given up."""
+        """Whether the whole body has arrived or its sender has been given up on."""
 
     async def __call__(self) -> Message:
-        """Return the next part of the body; after the last one, word that the client left.
+        """Return the next part of the body; after the last one, the message that the client left.
 
         Raises:
-            HTTPException: 413 where the body is too long, 408 where it comes too slowly.
+            HTTPException: 413 if the body is too long, 408 if it arrives too slowly.
         """
         if self._is_over:
             return await self._receive()
@@ -55,24 +55,24 @@ class BoundedReceive:
         return message
 
     def lingering(self, send: Send) -> Send:
-        """Return a ``send`` for an answer that may come before the body has; see `lingering`."""
+        """Return a ``send`` for a response that may be sent before the body has arrived; see `lingering`."""
         return lingering(self._receive, send, lambda: self._is_over)
 
 
 def too_long(largest: int) -> HTTPException:
-    """Return the answer to a body that is longer than ``largest`` bytes."""
+    """Return the error for a body longer than ``largest`` bytes."""
     return HTTPException(413, f"The request is longer than the limit of {largest:,} bytes.", headers=_CLOSED)
 
 
 def lingering(receive: Receive, send: Send, is_over: Callable[[], bool] = lambda: False) -> Send:
-    """Return a ``send`` that throws away what still comes of the body before it ends the answer, for some seconds.
+    """Return a ``send`` that discards the rest of the body for some seconds before it ends the response.
 
-    A connection that is closed with bytes unread is reset, and who is still sending never sees why.
+    A connection closed with unread bytes is reset, and a client that is still sending never sees why.
 
     Args:
-        receive: gives the rest of the body.
-        send: sends the answer.
-        is_over: tells that nothing more is to come.
+        receive: returns the rest of the body.
+        send: sends the response.
+        is_over: returns whether nothing more is to come.
     """
 
     async def send_on(message: Message) -> None:
@@ -90,10 +90,10 @@ def lingering(receive: Receive, send: Send, is_over: Callable[[], bool] = lambda
 
 
 async def whole_body(receive: Receive) -> bytes:
-    """Return the body that an ASGI application is sent.
+    """Return the complete body that an ASGI application receives.
 
     Raises:
-        ClientDisconnect: the client left before its end.
+        ClientDisconnect: the client left before the body ended.
     """
     pieces: list[bytes] = []
     while True:
@@ -106,7 +106,7 @@ async def whole_body(receive: Receive) -> bytes:
 
 
 def read_already(body: bytes, receive: Receive) -> Receive:
-    """Return the ``receive`` that gives a body which was read from another."""
+    """Return a ``receive`` that gives a body already read from another one."""
     waiting = [body]
 
     async def again() -> Message:

@@ -1,4 +1,4 @@
-"""What may be posted to Dash's one route of callbacks: what its own page posts, and nothing that makes it fail."""
+"""Guards Dash's single callback route: accepts what its own page posts, and nothing that makes it fail."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ PATH: Final = "/_dash-update-component"
 
 
 class Property(msgspec.Struct, frozen=True):
-    """A property of a component, with its value where it is an input."""
+    """A property of a component, with its value if it is an input."""
 
     id: str | dict[str, Any]
     property: str
@@ -26,7 +26,7 @@ class Property(msgspec.Struct, frozen=True):
 
 
 class CallbackOrder(msgspec.Struct, frozen=True):
-    """A callback to be called; a list of properties is what one pattern of ids found."""
+    """A callback to call; a list of properties holds what one pattern of ids matched."""
 
     output: str
     inputs: list[Property | list[Property]]
@@ -36,11 +36,11 @@ class CallbackOrder(msgspec.Struct, frozen=True):
 
 
 class CallbackGuard:
-    """Refuses requests for callbacks that Dash, or the callback, would fail at.
+    """Refuses requests that would make Dash, or a callback, fail.
 
     Args:
         app: the application with Dash's routes.
-        callbacks: Dash's own table, by output; "callback" is the function, which its annotations describe.
+        callbacks: Dash's own table, by output; "callback" is the function, described by its annotations.
     """
 
     def __init__(self, app: ASGIApp, *, callbacks: Mapping[str, Mapping[str, Any]]) -> None:

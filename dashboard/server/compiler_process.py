@@ -1,4 +1,4 @@
-"""The process beside a server that compiles the loops which no earlier start has left."""
+"""A process beside the server that compiles the loops that no earlier start has compiled."""
 
 import logging
 import subprocess
@@ -12,7 +12,7 @@ from stepscope.summary.child_process import python_command
 from stepscope.summary.kernels import Group
 
 _LEAST_SHARE: Final = 0.5
-"""Of a processor's time: a process that gets less is held up by what runs beside it."""
+"""Share of a processor's time; a process that gets less is held up by other work on the machine."""
 _COMPILE: Final = (
     "import sys; from stepscope.dashboard.server import warm_up; warm_up.compile_for_a_server(sys.argv[1:])"
 )
@@ -24,9 +24,9 @@ _log: Final = logging.getLogger(__name__)
 def hold_back(
     groups: Iterable[Group] = tuple(GROUPS.values()), look: Callable[[], object] | None = None
 ) -> dict[Group, threading.Event]:
-    """Have nobody wait for groups before `compile_beside` has said which of them are compiled; return what tells it.
+    """Let nobody wait for groups before `compile_beside` has found which of them are compiled; return their events.
 
-    With ``look``, which calls that once, the first who asks for a group does wait for that.
+    With ``look``, which calls `compile_beside` once, the first caller that asks for a group does wait for that.
     """
     held = {group: threading.Event() for group in groups}
     for group, done in held.items():
@@ -35,7 +35,7 @@ def hold_back(
 
 
 def compile_beside(held: Mapping[Group, threading.Event]) -> tuple[Group, ...]:
-    """Have another process compile what is not compiled yet, and go on without meanwhile; return those groups."""
+    """Have another process compile the missing groups, continue without them meanwhile, and return them."""
     missing = {group: done for group, done in held.items() if not group.compiled}
     for group, done in held.items():
         if group not in missing:
@@ -50,13 +50,13 @@ def compile_beside(held: Mapping[Group, threading.Event]) -> tuple[Group, ...]:
 
 
 class CompilerProcess:
-    """Compiles groups in turn, after everything else that runs on the machine while nobody waits for it.
+    """Compiles groups in turn, at a priority below all other work on the machine while nobody waits for them.
 
-    Where training keeps all processors busy that would be never. A process cannot take its priority back, so another
-    one goes on in its place, and finds the loops that the first has compiled.
+    If training keeps all processors busy, that would mean never. A process cannot raise its priority again, so another
+    one takes its place and finds the loops that the first has compiled.
 
     Args:
-        done: what to set once a group is compiled, by its name, in the order in which they are compiled.
+        done: events by group name, in the order of compilation; each is set once its group is compiled.
     """
 
     def __init__(self, done: Mapping[str, threading.Event]) -> None:
@@ -67,14 +67,14 @@ class CompilerProcess:
         self._began = 0.0
 
     def start(self) -> bool:
-        """Begin, and have a thread listen to what is done; return whether that was possible."""
+        """Start, and have a thread listen for finished groups; return whether that was possible."""
         if not self._begin(_COMPILE_LAST):
             return False
         threading.Thread(target=self._listen, name="compiler", daemon=True).start()
         return True
 
     def hurry(self) -> None:
-        """Take note that somebody waits: where the process is held up, one of the server's own priority goes on."""
+        """Note that somebody waits: if the process is held up, one with the server's own priority takes over."""
         with self._changing:
             if not self._hurried and self._process is not None and self._is_held_up(self._process):
                 self._hurried = True
@@ -90,7 +90,7 @@ class CompilerProcess:
         return bool(used.user + used.system < _LEAST_SHARE * (time.monotonic() - self._began))
 
     def _begin(self, code: str) -> bool:
-        """Start a process for what is not done; return whether that was possible, and give up where it was not."""
+        """Start a process for the unfinished groups; return whether that was possible, and give up if it was not."""
         names = [name for name, event in self._done.items() if not event.is_set()]
         self._began = time.monotonic()
         try:

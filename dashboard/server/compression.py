@@ -1,7 +1,7 @@
-"""Answers sent compressed: scripts of Dash's packages to everybody, all else to clients on other machines.
+"""Compressed responses: scripts of Dash's packages for everybody, everything else for clients on other machines.
 
-A browser on this machine gets data as fast as they are. One behind an SSH tunnel looks like that too, and what it waits
-for are the scripts: they are large, stay the same, and are compressed once.
+A browser on this machine gets data fast without compression. One behind an SSH tunnel appears to be on this machine
+too; what it waits for are the scripts, which are large, stay the same, and are compressed once.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ from stepscope.dashboard.server.access import is_loopback
 SUITES: Final = "/_dash-component-suites/"
 _COMPRESS_ABOVE: Final = 1000
 _SUITE_QUALITY: Final = 6
-"""Brotli's. Its best takes seconds for what all scripts of the first page take a fifth of one now."""
+"""Brotli quality. The highest takes seconds for all scripts of the first page; this one takes a fifth of a second."""
 _ANSWER_LEVEL: Final = 4
-"""Gzip's."""
+"""Gzip level."""
 _MOST_SUITE_BYTES: Final = 32 << 20
-"""Of compressed scripts that are kept: all of Dash's packages have a few MB."""
+"""Maximum bytes of compressed scripts kept; all of Dash's packages have a few MB."""
 _SUITES: Final[dict[str, "Suite"]] = {}
-"""By path: what is installed is the same for all applications of a process."""
+"""By path: installed scripts are the same for all applications of a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Suite:
 
 
 class Compression:
-    """ASGI middleware: compresses answers, and keeps scripts of Dash's packages compressed.
+    """ASGI middleware that compresses responses and keeps scripts of Dash's packages compressed.
 
     Args:
-        app: what answers.
+        app: the application that answers.
     """
 
     def __init__(self, app: ASGIApp) -> None:

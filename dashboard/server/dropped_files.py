@@ -1,4 +1,4 @@
-"""Files that were dropped on the page: kept in a temporary folder until the server ends, or room is needed."""
+"""Files dropped on the page, kept in a temporary folder until the server ends or room is needed."""
 
 import contextlib
 import os
@@ -13,34 +13,34 @@ from stepscope.dashboard.server.numbers import counted, file_size
 from stepscope.dashboard.server.temporary_folders import OwnedFolder
 
 LARGEST_UPLOAD: Final = 1 << 30
-"""Bytes of one file."""
+"""Maximum bytes of one file."""
 MOST_BYTES: Final = 4 << 30
-"""Bytes of all files of one sort, those on their way included; the oldest make room."""
+"""Maximum bytes of all files of one kind, uploads in progress included; the oldest files make room."""
 MOST_FILES: Final = 32
 MOST_ARRIVING: Final = 8
-"""Files on their way at once."""
+"""Maximum number of simultaneous uploads."""
 _LONGEST_NAME: Final = 120
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f/\\|:*?\"<>]")
 
 
 class UploadError(ValueError):
-    """A file cannot be taken; the message is a sentence for a person."""
+    """A file cannot be accepted; the message is a human-readable sentence."""
 
 
 class NoRoomError(UploadError):
-    """A file cannot be taken now, as others are on their way; it may be later."""
+    """A file cannot be accepted now because others are being uploaded; it may be later."""
 
 
 class Kept(Protocol):
-    """What is known of a dropped file."""
+    """What is known about a dropped file."""
 
     @property
     def bytes(self) -> int:
-        """On the disk."""
+        """Size on disk."""
 
     @property
     def paths(self) -> Set[str]:
-        """All of its files."""
+        """Paths of all its files."""
 
 
 K = TypeVar("K", bound=Kept)
@@ -48,14 +48,14 @@ R = TypeVar("R")
 
 
 class Upload(Generic[R]):
-    """A file on its way; written by one thread, then finished or aborted, which is to happen to every one.
+    """A file being uploaded; written by one thread, then finished or aborted, which must happen to every upload.
 
     Args:
         path: where it is written.
-        largest: bytes that it may have.
-        reserve: called with bytes before they are written; raises UploadError where there is no room for them.
-        finish: takes the whole file.
-        ended: called once when it is no more on its way.
+        largest: maximum bytes.
+        reserve: called with a number of bytes before they are written; raises UploadError if there is no room for them.
+        finish: takes the complete file.
+        ended: called once when the upload is over.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class Upload(Generic[R]):
         self._size = 0
 
     def write(self, piece: bytes) -> None:
-        """Take the next piece.
+        """Write the next piece.
 
         Raises:
-            UploadError: the file is larger than any may be, or there is no room; what came before is gone.
+            UploadError: the file is larger than allowed, or there is no room; what came before is deleted.
         """
         try:
             self._size += len(piece)
@@ -98,10 +98,10 @@ class Upload(Generic[R]):
             raise
 
     def finish(self) -> R:
-        """Return what the whole file is, or what it is added to.
+        """Return what the complete file is, or what it was added to.
 
         Raises:
-            UploadError: it holds nothing that can be shown, or cannot be read; it is gone.
+            UploadError: the file holds nothing that can be shown, or cannot be read; it is deleted.
         """
         try:
             self._file.close()
@@ -113,20 +113,20 @@ class Upload(Generic[R]):
             self._ended(self)
 
     def abort(self) -> None:
-        """Throw away what came; nothing happens the second time."""
+        """Discard what has arrived; a second call does nothing."""
         self._file.close()
         discard(self.path)
         self._ended(self)
 
 
 class DroppedFiles(Generic[K]):
-    """The dropped files of one sort; safe to use from many threads.
+    """The dropped files of one kind; safe to use from many threads.
 
     Args:
-        largest: bytes of one file.
-        most_bytes: of all files, those on their way included; never more are on the disk.
-        most_files: that are kept.
-        most_arriving: that are on their way at once.
+        largest: maximum bytes of one file.
+        most_bytes: maximum bytes of all files, uploads in progress included; never more are on the disk.
+        most_files: maximum number of files kept.
+        most_arriving: maximum number of simultaneous uploads.
     """
 
     def __init__(
@@ -145,9 +145,9 @@ class DroppedFiles(Generic[K]):
         self._folder: OwnedFolder | None = None
         self._count = 0
         self._arriving: dict[Upload[Any], int] = {}
-        """Bytes of each file on its way, those that are being written included."""
+        """Bytes of each upload in progress, including those being written."""
         self._taken: set[str] = set()
-        """Names of those that have come and are being looked at."""
+        """Names of files that have arrived and are being examined."""
         self._dropped: OrderedDict[str, K] = OrderedDict()
 
     def close(self) -> None:
@@ -160,14 +160,14 @@ class DroppedFiles(Generic[K]):
             folder.close()
 
     def _upload(self, name: str, finish: Callable[[Upload[R], str], R]) -> Upload[R]:
-        """Begin to take a file.
+        """Begin an upload.
 
         Args:
-            name: what the user calls it; only its last part is used, and never as a path.
-            finish: takes the whole file and what it is called here.
+            name: what the user calls the file; only its last part is used, and never as a path.
+            finish: takes the complete file and its name here.
 
         Raises:
-            NoRoomError: too many are on their way.
+            NoRoomError: too many uploads are in progress.
             UploadError: there is no place for files.
         """
         shown = shown_name(name)
@@ -192,7 +192,7 @@ class DroppedFiles(Generic[K]):
             raise UploadError(f"There is no room for the file: {error.strerror or error}.") from error
 
     def _reserve(self, upload: Upload[Any], size: int) -> None:
-        """Count bytes that are about to be written, for which the oldest files make room."""
+        """Count bytes that are about to be written; the oldest files make room for them."""
         with self._lock:
             if upload not in self._arriving:
                 raise UploadError("The dashboard has ended.")
@@ -209,7 +209,7 @@ class DroppedFiles(Generic[K]):
             self._arriving.pop(upload, None)
 
     def _make_room(self) -> None:
-        """Forget the oldest files, as far as there are too many; called under the lock."""
+        """Forget the oldest files while there are too many; called under the lock."""
 
         def held() -> int:
             return sum(self._arriving.values()) + sum(dropped.bytes for dropped in self._dropped.values())
@@ -219,7 +219,7 @@ class DroppedFiles(Generic[K]):
 
     @contextlib.contextmanager
     def _named(self, upload: Upload[Any], name: str) -> Iterator[tuple[Path, str]]:
-        """Provide the file that has come under a name that no other has; a path of that name, and the name."""
+        """Provide the uploaded file under a name that no other has: a path with that name, and the name."""
         with self._lock:
             name = _unused(name, self._dropped.keys() | self._taken)
             self._taken.add(name)
@@ -231,7 +231,7 @@ class DroppedFiles(Generic[K]):
                 self._taken.discard(name)
 
     def _keep(self, upload: Upload[Any], key: str, old: K | None, new: K) -> bool:
-        """List a file, in the place of ``old`` if there is one; False where that was changed meanwhile."""
+        """List a file, in place of ``old`` if given; return False if that has changed meanwhile."""
         with self._lock:
             if self._dropped.get(key) is not old or upload not in self._arriving:
                 return False
@@ -252,14 +252,14 @@ class DroppedFiles(Generic[K]):
 
 
 def discard(path: Path) -> None:
-    """Delete a file with the folder that it has for itself."""
+    """Delete a file together with its own folder."""
     path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         path.parent.rmdir()
 
 
 def shown_name(name: str) -> str:
-    """Return the last part of a name, without what no file's name may have, and not too long."""
+    """Return the last part of a name, without characters that no file name may have, and shortened if too long."""
     last = re.split(r"[/\\]", name)[-1]
     clean = _UNSAFE.sub("_", last).strip(". ") or "file"
     stem, ending = os.path.splitext(clean)

@@ -1,4 +1,4 @@
-"""Answers for requests that name something that is not there."""
+"""Responses to requests that name something that does not exist."""
 
 from fastapi import HTTPException
 
@@ -10,7 +10,7 @@ def find_series(snapshot: Snapshot, run: str, tag: str, kind: str) -> Series:
     """Return the series of a run's tag.
 
     Raises:
-        HTTPException: 404, where the run has no such tag of that kind.
+        HTTPException: 404 if the run has no such tag of that kind.
     """
     series = snapshot.series(run, tag)
     if series is None or series.kind != kind:

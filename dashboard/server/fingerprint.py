@@ -1,23 +1,23 @@
-"""Short marks of values, by which it is told whether they are still the same."""
+"""Short fingerprints of values, which tell whether they are still the same."""
 
 import hashlib
 import secrets
 from typing import Any, Final
 
 _OF_THIS_SERVER: Final = secrets.token_bytes(16)
-"""Counts such as revisions and versions of series are equal in two servers that have read different files."""
+"""Counters such as revisions and versions of series may be equal in two servers that have read different files."""
 
 
 def fingerprint(value: Any) -> str:
-    """Return equal values have equal fingerprints in one server; short enough to travel with every request.
+    """Return a fingerprint: equal for equal values in one server, and short enough to travel with every request.
 
-    A page that another server answers brings marks that fit nothing here, and is told everything.
+    A page that another server answered brings fingerprints that match nothing here, and is sent everything.
     """
     return _digest(value, _OF_THIS_SERVER)
 
 
 def lasting_fingerprint(value: Any) -> str:
-    """Return the same in any server, for values that have all that is shown in them, and no counts."""
+    """Return a fingerprint that is the same in any server, for values that hold all that is shown and no counters."""
     return _digest(value, b"")
 
 

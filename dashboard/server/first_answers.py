@@ -1,9 +1,9 @@
-"""The answers that a page begins with, as the last server gave them, for one that is still being imported.
+"""The responses that a page begins with, kept from the last server for one that is still being imported.
 
-The page's HTML, its layout and its scripts depend on what is installed, and not on any log directory. They are kept in
-the user's cache under a key of the installation, so that a browser can load the page while the libraries behind its
-callbacks are imported, which takes ten times as long as to start answering. The server that is built meanwhile
-compares them with its own, and keeps those for the next start.
+The page's HTML, layout, and scripts depend on what is installed, not on any log directory. They are kept in the user's
+cache under a key of the installation, so that a browser can load the page while the libraries behind its callbacks are
+imported, which takes ten times as long as starting to answer. The server that is built meanwhile compares them with its
+own responses, which it keeps for the next start.
 """
 
 import asyncio
@@ -28,60 +28,60 @@ from stepscope.dashboard.server.page_title import title_element
 from stepscope.plugins import SWITCH
 
 PACKAGE: Final = Path(__file__).resolve().parents[2]
-"""The folder of what is served: `stepscope` where it is installed, else the checkout."""
+"""The folder of what is served: `stepscope` if it is installed, else the checkout."""
 _LAYOUT: Final = ("/_dash-layout", "/_dash-dependencies")
 _FILES: Final = re.compile(rb'<(?:script|link)[^>]* (?:src|href)="([^":]+)"')
 _TITLE: Final = re.compile(rb"<title>.*?</title>", re.DOTALL)
 _OF_ONE_PAGE: Final = re.compile(rb'"end_id":"[^"]*"')
-"""What Dash signs again for every page, for callbacks that outlive their request; there are none."""
+"""A value that Dash signs for each page, for callbacks that outlive their request; there are none."""
 _GUARDS: Final = frozenset({"content-security-policy", "x-content-type-options", "referrer-policy", "content-length"})
-"""Headers of a kept answer that `Guard` and `Response` give it again."""
+"""Headers of a kept response that `Guard` and `Response` add again."""
 _MOST_KEPT: Final = 8
-"""Of other installations and prefixes."""
+"""Maximum number of files kept, over all installations and prefixes."""
 _DIGEST_BYTES: Final = 16
 _log: Final = logging.getLogger(__name__)
 
 
 class KeptAnswer(msgspec.Struct, frozen=True):
-    """One answer: 200, with these headers."""
+    """One response: status 200, with these headers."""
 
     headers: dict[str, str]
     body: bytes
 
 
 class FirstAnswers(msgspec.Struct, frozen=True):
-    """What a page asks for at first, by path without the prefix."""
+    """The first responses that a page requests, by path without the prefix."""
 
     scripts: list[str]
-    """Hashes of the scripts that stand in the page itself, for its policy."""
+    """Hashes of the page's inline scripts, for its policy."""
     answers: dict[str, KeptAnswer]
 
     def titled(self, title: str) -> "FirstAnswers":
-        """Return the same with another title of the page."""
+        """Return the same responses with another page title."""
         page = self.answers[PAGE]
         body = _TITLE.sub(lambda _: title_element(title).encode(), page.body, count=1)
         return FirstAnswers(self.scripts, {**self.answers, PAGE: KeptAnswer(page.headers, body)})
 
 
 def _comparable(page: KeptAnswer) -> tuple[dict[str, str], bytes]:
-    """Return what pages of one installation have alike."""
+    """Return what pages of one installation have in common."""
     return page.headers, _OF_ONE_PAGE.sub(b"", _TITLE.sub(b"", page.body))
 
 
 async def ask_for(
     app: ASGIApp, access: Access, scripts: Sequence[str], known: FirstAnswers | None = None
 ) -> FirstAnswers | None:
-    """Return what an application gives a new page, asked as a browser on this machine asks.
+    """Return the responses that an application gives a new page, requested as by a browser on this machine.
 
     Args:
         app: the application.
         access: who may use it.
-        scripts: hashes of the scripts that stand in the page itself.
-        known: what is kept, which is returned where the page and its layout are as there. Its files are, then: their
-            addresses have their versions.
+        scripts: hashes of the page's inline scripts.
+        known: the kept responses, returned if the page and its layout have not changed. Nor have its files then,
+            because their addresses contain their versions.
 
     Returns:
-        The answers; None if one of them is refused.
+        The responses; None if one of them is refused.
     """
     answers: dict[str, KeptAnswer] = {}
     for path in (PAGE, *_LAYOUT):
@@ -133,10 +133,10 @@ async def _asked(app: ASGIApp, access: Access, path: str) -> KeptAnswer | None:
 
 @dataclass(frozen=True)
 class KeptFirstAnswers:
-    """The file that keeps the answers of one installation, at one prefix.
+    """The file that keeps the responses of one installation at one prefix.
 
     Args:
-        folder: of the files of all installations; made when something is stored, for this user alone.
+        folder: folder for the files of all installations; created on the first store, for this user only.
         key: see `installation_key`.
     """
 
@@ -148,7 +148,7 @@ class KeptFirstAnswers:
         object.__setattr__(self, "path", self.folder / self.key)
 
     def load(self) -> FirstAnswers | None:
-        """Return what is kept; None where there is nothing, or it is damaged."""
+        """Return the kept responses; None if there are none or the file is damaged."""
         try:
             content = self.path.read_bytes()
             digest, packed = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
@@ -160,7 +160,7 @@ class KeptFirstAnswers:
         return kept if PAGE in kept.answers else None
 
     def store(self, first: FirstAnswers) -> None:
-        """Keep the answers, and forget those of installations that were not started for the longest time."""
+        """Store the responses, and delete those of the least recently started installations."""
         packed = msgspec.msgpack.encode(first)
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -174,16 +174,16 @@ class KeptFirstAnswers:
             _log.info("the first page is not kept for the next start: %s", error)
 
     def forget(self) -> None:
-        """Delete what is kept."""
+        """Delete the kept responses."""
         with contextlib.suppress(OSError):
             self.path.unlink()
 
 
 def installation_key(prefix: str, environment: Mapping[str, str] = os.environ, package: Path = PACKAGE) -> str:
-    """Return what changes whenever a page of the installation may: a hash of names and times of modules and packages.
+    """Return a key that changes whenever the installation's page may: a hash of module and package names and times.
 
-    Nothing is read but folders: a start has no time for more. In an environment, each distribution has a folder
-    ``*.dist-info`` that is made again with it.
+    Only folders are read, because a start has no time for more. In an environment, each distribution has a
+    ``*.dist-info`` folder that is recreated with it.
     """
     parts: list[str] = [sys.version, prefix, environment.get("STEPSCOPE_PAGE", ""), environment.get(SWITCH, "")]
     for place in sys.path:

@@ -1,4 +1,4 @@
-"""What every request passes before it is answered, and every answer before it is sent."""
+"""What every request passes through before it is answered, and every response before it is sent."""
 
 import asyncio
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from stepscope.dashboard.server.bounded_bodies import (
 )
 
 TOKEN_FIELD: Final = "token"
-"""The parameter of the page's address that has the token, until the browser has it as a cookie."""
+"""The parameter of the page's address that holds the token until the browser has it as a cookie."""
 
 _TOKEN_PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
@@ -52,16 +52,16 @@ the token here.</p>
 
 
 class Guard:
-    """Answers those that may ask, what can be asked: by `Access`, with bodies of bounded size and time.
+    """Lets through the requests that `Access` permits, with bodies of bounded size and duration.
 
-    A body is read before a route sees the request, so no route has to care for clients that send without end or leave
-    meanwhile. Uploads are read by their routes, as they come.
+    A body is read before a route sees the request, so no route has to handle clients that send without end or leave
+    early. Routes for uploads read their bodies themselves, as they arrive.
 
     Args:
-        app: what answers.
-        access: who may ask.
+        app: the application that answers.
+        access: who may use it.
         policy: the Content-Security-Policy of pages.
-        uploads: paths that read the body themselves, with the most bytes that each takes.
+        uploads: paths whose routes read the body themselves, with the maximum bytes of each.
     """
 
     def __init__(self, app: ASGIApp, *, access: Access, policy: str, uploads: Mapping[str, int]) -> None:
@@ -117,7 +117,7 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _answer_to_stranger(self, request: Request) -> Response | None:
-        """Return what somebody gets who did not show the token yet; None for all others."""
+        """Return the response for a client that has not presented the token yet; None for all others."""
         access, path = self._access, request.url.path
         if not access.token or path == HEALTH:
             return None
@@ -143,10 +143,10 @@ class Guard:
         return JSONResponse({"detail": why}, 401, ask)
 
     async def _bounded(self, path: str, headers: Headers, receive: Receive) -> Receive:
-        """Return the body as the application may have it.
+        """Return the ``receive`` through which the application gets the body.
 
         Raises:
-            HTTPException: 413 where it is too long, 408 where it comes too slowly.
+            HTTPException: 413 if the body is too long, 408 if it arrives too slowly.
             ClientDisconnect: the client left.
         """
         declared = headers.get("content-length", "")
@@ -173,13 +173,13 @@ class Guard:
 
 
 def cookie_name(scope: Scope) -> str:
-    """Return the name of the cookie of this server: browsers send the cookies of all ports of a machine to each."""
+    """Return the name of this server's cookie: browsers send the cookies of all ports of a machine to each."""
     server = scope.get("server")
     return f"stepscope-{server[1] if server else 0}"
 
 
 def _without_prefix(scope: Scope, prefix: str) -> Scope:
-    """Return a request as it is without the path under which a proxy shows the page; some proxies take that off."""
+    """Return a request without the path under which a proxy serves the page, which some proxies remove themselves."""
     if not prefix or not scope["path"].startswith(f"{prefix}/"):
         return scope
     raw = scope.get("raw_path") or b""
@@ -189,7 +189,7 @@ def _without_prefix(scope: Scope, prefix: str) -> Scope:
 
 
 def _without_body(send: Send) -> Send:
-    """Send the head of an answer, and end what would send its body part by part."""
+    """Send the head of a response, and end what would send its body part by part."""
 
     async def send_head(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""Headers of answers: what a browser may do with them, how long it may keep them, and under which name."""
+"""Response headers: what a browser may do with a response, how long it may keep it, and under which name."""
 
 from typing import Final
 

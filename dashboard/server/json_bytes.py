@@ -1,4 +1,4 @@
-"""JSON of anything that a trace may hold."""
+"""JSON of any value that a trace may hold."""
 
 from typing import Any, Final
 
@@ -8,10 +8,10 @@ MAX_NESTING: Final = 100
 
 
 def json_bytes(value: Any) -> bytes:
-    """JSON of anything that a trace may hold.
+    """Return any value that a trace may hold as JSON.
 
-    Whole numbers of more than 64 bits become text, halves of characters (lone surrogates) their escapes, and what is
-    nested deeper than `MAX_NESTING` a remark.
+    Integers of more than 64 bits become text, halves of characters (lone surrogates) become their escapes, and anything
+    nested deeper than `MAX_NESTING` becomes a remark.
     """
     options = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
     try:

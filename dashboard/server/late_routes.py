@@ -1,7 +1,7 @@
-"""Routes that are prepared when they are first asked for, and how they join the server.
+"""Routes that are prepared when they are first requested, and how they join the server.
 
-FastAPI looks at every parameter of a route when the route is made, and again where its router is included. For the two
-hundred routes of a dashboard that is most of what a start takes, and a page asks for a handful of them.
+FastAPI inspects every parameter of a route when the route is made, and again when its router is included. For the two
+hundred routes of a dashboard, that is most of the startup time, and a page requests only a handful of them.
 """
 
 import threading
@@ -16,10 +16,10 @@ _preparing: Final = threading.RLock()
 
 
 class LateRoute(APIRoute):
-    """A route that knows its place, and the rest of itself when somebody asks for it: a request, or the description."""
+    """A route that knows its path, and prepares the rest when a request or the API description needs it."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Note what `fastapi.routing.APIRoute` takes."""
+        """Store the arguments of `fastapi.routing.APIRoute`."""
         self.endpoint = endpoint
         self.name = options.get("name") or get_name(endpoint)
         self.methods = {method.upper() for method in options.get("methods") or ("GET",)}
@@ -33,12 +33,12 @@ class LateRoute(APIRoute):
         self.path_regex, self.path_format, self.param_convertors = compile_path(path)
 
     def move_below(self, prefix: str, tags: Sequence[str]) -> None:
-        """Put the route below a prefix, and tags before its own; before anybody has asked for it."""
+        """Put the route below a prefix, and tags before its own; only possible before its first use."""
         self.tags = [*tags, *self.tags]
         self._move(prefix + self.path)
 
     def __getattr__(self, name: str) -> Any:
-        """Prepare the route: what is asked for is not there yet."""
+        """Prepare the route: the requested attribute does not exist yet."""
         with _preparing:
             if name in self.__dict__:
                 # Another thread was about it.
@@ -52,7 +52,7 @@ class LateRoute(APIRoute):
 
 
 def join(whole: FastAPI | APIRouter, part: APIRouter, prefix: str = "", tags: Sequence[str] = ()) -> None:
-    """Add the routes of a router, which nobody else uses, to a server or another router."""
+    """Add the routes of a router that nobody else uses to a server or another router."""
     late = [route for route in part.routes if isinstance(route, LateRoute)]
     if len(late) < len(part.routes):
         # Of a plug-in, or such as wait for news: as FastAPI does it.

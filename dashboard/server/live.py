@@ -1,4 +1,4 @@
-"""The log directory as the dashboard sees it: the latest snapshot, and word of the next."""
+"""The log directory as the dashboard sees it: the latest snapshot, and notification of the next."""
 
 import asyncio
 import secrets
@@ -41,38 +41,38 @@ class Live:
         Args:
             path: the log directory, as shown to the user.
             make_follower: makes the follower, given the function that it calls with each new snapshot.
-            title: the title of the browser tab; that it is the log directory's if empty.
-            may_look: what the follower waits for, where it waits.
+            title: the title of the browser tab; the log directory's title if empty.
+            may_look: the event that the follower waits for, if it waits.
         """
         self.id: Final = secrets.token_hex(8)
-        """Tells the page whether it is another server's revisions that it hears of."""
+        """Lets the page tell whether revisions come from another server."""
         self.path = path
         self.title: Final = page_title(path, title)
         self._followed = self._snapshot = EMPTY_SNAPSHOT
         self._added: tuple[Companion, ...] = ()
         self._additions = 0
-        """How often that changed."""
+        """Number of times that the added files changed."""
         self._lock = threading.Lock()
         self._shared: dict[type, Any] = {}
         self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._closed = False
         self._published: Final = threading.Event()
         self.may_look: Final = may_look or threading.Event()
-        """Set once somebody is shown what an index has; the follower looks at the log directory itself after that."""
+        """Set once an index's contents have been shown; after that, the follower reads the log directory itself."""
         self._follower = make_follower(self.publish)
 
     def start(self) -> None:
-        """Begin to follow."""
+        """Start following."""
         self._follower.start()
 
     def stop(self) -> None:
-        """End the follower and every stream that waits for news."""
+        """Stop the follower and every stream that waits for news."""
         self._closed = True
         self._follower.stop()
         self._wake()
 
     def heed(self, runs: Iterable[str]) -> None:
-        """Have news of runs that a page shows at once, however long they have been quiet."""
+        """Request immediate news of the runs that a page shows, however long they have been quiet."""
         self._follower.heed(runs)
 
     @property
@@ -86,7 +86,7 @@ class Live:
         return not self._published.is_set() or self._snapshot.loading
 
     def wait_for_first(self, seconds: float) -> bool:
-        """Wait until there is a first snapshot, of all or of a part, for ``seconds`` at most; return whether it is."""
+        """Wait at most ``seconds`` for the first snapshot, complete or partial; return whether it exists."""
         return self._published.wait(seconds)
 
     def snapshot(self) -> Snapshot:
@@ -94,12 +94,12 @@ class Live:
         return self._snapshot
 
     def folder(self) -> Path | None:
-        """Return the log directory, where it is a folder of this machine."""
+        """Return the log directory if it is a folder on this machine."""
         folder = Path(self.path)
         return folder if folder.is_absolute() and folder.is_dir() else None
 
     def shared(self, kind: type[T], make: Callable[[], T] | None = None) -> T:
-        """Return the one object of a class that panels share over this log directory, made when first asked for."""
+        """Return the one instance of a class that panels share for this log directory, created on first use."""
         with self._lock:
             if kind not in self._shared:
                 self._shared[kind] = (make or kind)()
@@ -107,7 +107,7 @@ class Live:
             return found
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Make ``snapshot`` the latest and wakes whoever waits; called from the follower's thread."""
+        """Make ``snapshot`` the latest and wake all waiters; called from the follower's thread."""
         with self._lock:
             self._followed = snapshot
             self._show(self._with_added())
@@ -115,7 +115,7 @@ class Live:
         self._wake()
 
     def add_companions(self, companions: tuple[Companion, ...]) -> None:
-        """List files that are not of the log directory in snapshots from now on, instead of those before."""
+        """List files from outside the log directory in snapshots from now on, instead of those listed before."""
         with self._lock:
             if companions == self._added:
                 return
@@ -164,6 +164,6 @@ class Live:
 
 
 def writable_folder(live: Live) -> Path | None:
-    """Return the folder of the log directory, where it is one on this machine."""
+    """Return the folder of the log directory if it is on this machine."""
     folder = Path(live.path)
     return folder if folder.is_absolute() and folder.is_dir() else None

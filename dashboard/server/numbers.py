@@ -4,14 +4,14 @@ import math
 
 
 def json_number(value: float) -> float | str:
-    """Return a number as JSON has it; NaN and the infinities as the strings that TensorBoard uses."""
+    """Return a number for JSON; NaN and the infinities become the strings that TensorBoard uses."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def count(number: int) -> str:
-    """Return a whole number with separators: 12,345."""
+    """Return an integer with thousands separators: 12,345."""
     return f"{number:,}"
 
 
@@ -21,7 +21,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def file_size(size: int) -> str:
-    """Return bytes for people: 512 B, 1.5 kB, 23 MB."""
+    """Return a human-readable number of bytes: 512 B, 1.5 kB, 23 MB."""
     if size < 1000:
         return f"{size} B"
     scaled = float(size)

@@ -1,4 +1,4 @@
-"""A bounded cache of what was opened last: traces, graphs, embeddings."""
+"""A bounded cache of the most recently opened items: traces, graphs, embeddings."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -10,19 +10,19 @@ from stepscope.dashboard.server.work import wait_for
 
 
 class Listed(Protocol):
-    """One thing of a listing, not yet opened."""
+    """An item of a listing, not yet opened."""
 
     @property
     def id(self) -> str: ...
 
     @property
     def version(self) -> Hashable:
-        """Equal for equal content: what is kept of another version is opened again."""
+        """Equal for equal content: an item kept with another version is opened again."""
         ...
 
 
 class Opened(Protocol):
-    """What was opened, with the memory that it holds."""
+    """An opened item, with the memory that it holds."""
 
     @property
     def bytes(self) -> int: ...
@@ -33,23 +33,23 @@ O = TypeVar("O", bound=Opened)  # noqa: E741 - of "opened"
 
 
 class OpenedCache(Generic[S, O]):
-    """What was opened last, bounded by number and by estimated bytes; safe to use from many threads.
+    """Recently opened items, bounded by number and by estimated bytes; safe to use from many threads.
 
-    When several threads ask for the same thing at once, one opens it and the others wait for it. That it is unavailable
-    is kept like anything else, so that a broken file is read once per version of it. Whatever else went wrong, such as
-    that nobody waited for it any more, is told to the one who opened it, and the others try on their own.
+    If several threads ask for the same item at once, one opens it and the others wait. That an item is unavailable is
+    kept like any other result, so that a broken file is read once per version. Any other failure, such as that nobody
+    waits any more, is raised in the thread that opens the item, and the others try for themselves.
     """
 
     def __init__(
         self, opener: Callable[[S], O], unavailable: type[Exception], *, most: int = 8, max_bytes: int = 4 << 30
     ) -> None:
-        """Make an empty cache.
+        """Create an empty cache.
 
         Args:
-            opener: opens one thing; raises ``unavailable`` with a sentence for a person where it cannot.
+            opener: opens one item; raises ``unavailable`` with a human-readable sentence if it cannot.
             unavailable: the exception that is kept.
-            most: things that are kept.
-            max_bytes: of all of them; the last one opened is kept whatever its size.
+            most: maximum number of items kept.
+            max_bytes: maximum bytes of all items; the last one opened is kept whatever its size.
         """
         self._lock = Lock()
         self._opened: OrderedDict[tuple[str, Hashable], Future[O]] = OrderedDict()
@@ -59,7 +59,7 @@ class OpenedCache(Generic[S, O]):
         self._max_bytes = max_bytes
 
     def get(self, source: S) -> O:
-        """Return the opened thing, opened now if need be; raises as the opener does."""
+        """Return the opened item, opening it if need be; raises what the opener raises."""
         key = (source.id, source.version)
         while True:
             with self._lock:
@@ -79,7 +79,7 @@ class OpenedCache(Generic[S, O]):
                 return future.result()
 
     def peek(self, source: Listed) -> O | None:
-        """Return the opened thing if it is kept."""
+        """Return the opened item if it is kept."""
         with self._lock:
             future = self._opened.get((source.id, source.version))
         return future.result() if future is not None and future.done() and future.exception() is None else None

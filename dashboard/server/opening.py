@@ -16,19 +16,19 @@ from stepscope.dashboard.server.guard import Guard
 
 
 class EndedError(Exception):
-    """The server ends before its application is there."""
+    """The server ended before its application was ready."""
 
 
 FILES: Final = ("/page/", "/_dash-component-suites/", "/assets/")
-"""Where the page's scripts, styles and icons are."""
+"""Paths of the page's scripts, styles, and icons."""
 
 
 class Opening:
     """ASGI application in front of the one that another thread builds.
 
     Args:
-        access: who may ask; the application has a guard of its own.
-        first: what a page may have at once; None where nothing is kept.
+        access: who may use it; the application has its own guard.
+        first: the responses that a page may have at once; None if none are kept.
     """
 
     def __init__(self, access: Access, first: FirstAnswers | None) -> None:
@@ -44,22 +44,22 @@ class Opening:
         return Guard(app, access=self._access, policy=policy, uploads={})
 
     def show(self, front: ASGIApp, scripts: Sequence[str]) -> None:
-        """Let another answer for the page and its files until the application is there.
+        """Let another application answer for the page and its files until the main one is ready.
 
         Args:
-            front: which needs no guard.
-            scripts: hashes of the scripts that stand in its page itself.
+            front: that application, which needs no guard.
+            scripts: hashes of the inline scripts of its page.
         """
         with self._changing:
             if not self._front.done():
                 self._front.set_result(self._guarded(front, scripts))
 
     def open(self, app: ASGIApp) -> bool:
-        """Let the application answer from now on; False where the server ends already."""
+        """Let the application answer from now on; return False if the server is already ending."""
         return self._settle(lambda asked: asked.set_result(app))
 
     def end(self) -> bool:
-        """Let nobody wait any longer; False where the application is there."""
+        """Release everyone who waits; return False if the application is ready."""
         return self._settle(lambda asked: asked.set_exception(EndedError()))
 
     def _settle(self, settle: Callable[[Future[ASGIApp]], None]) -> bool:

@@ -1,17 +1,17 @@
-"""Regular expressions in requests, as TensorBoard takes them: upper and lower case differ."""
+"""Regular expressions in requests, case-sensitive as in TensorBoard."""
 
 from stepscope.summary.safe_regex import LONGEST_PATTERN, Pattern, PatternError
 
 
 def exact_case(text: str, *, from_beginning: bool = False) -> Pattern:
-    """Return a pattern that distinguishes case.
+    """Return a case-sensitive pattern.
 
     Args:
         text: a regular expression.
-        from_beginning: it must match at the beginning of a text, not anywhere in it.
+        from_beginning: whether it must match at the beginning of a text, not anywhere in it.
 
     Raises:
-        PatternError: ``text`` is not a regular expression, or too long.
+        PatternError: ``text`` is not a regular expression, or is too long.
     """
     # On its own first: "a)|(b" would be one once it is put into a group.
     Pattern(text)

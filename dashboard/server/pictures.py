@@ -1,4 +1,4 @@
-"""Encoded pictures: what they are, told from their first bytes, and how they are sent to a browser."""
+"""Encoded pictures: their formats, detected from their first bytes, and how they are sent to a browser."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -27,12 +27,12 @@ EXTENSIONS: Final = {
     "image/webp": "webp",
     "image/bmp": "bmp",
 }
-"""The formats that are served, and their file names' endings; SVG and HTML, which can hold scripts, never are."""
+"""The served formats and their file extensions; SVG and HTML, which can contain scripts, are never served."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture, ready to be sent."""
+    """One picture, ready to send."""
 
     mime_type: str
     data: bytes
@@ -43,7 +43,7 @@ class Picture:
 
 
 def sniff(data: bytes) -> str:
-    """Return the MIME type by the first bytes.
+    """Return the MIME type, detected from the first bytes.
 
     Raises:
         PayloadError: it is none of `EXTENSIONS`.
@@ -60,7 +60,7 @@ def picture(images: Images, sample: int) -> Picture:
     """Return one sample.
 
     Raises:
-        PayloadError: there is no such sample, or it is of no format that is served.
+        PayloadError: the sample does not exist, or its format is not served.
     """
     if not 0 <= sample < len(images.encoded):
         raise PayloadError(f"there is no sample {sample}: this step has {counted(len(images.encoded), 'picture')}")
@@ -72,7 +72,7 @@ def read_picture(series: Series, index: int, sample: int) -> Picture:
     """Return a picture of a series.
 
     Raises:
-        HTTPException: 404 where there is no such point; 422 where it cannot be read or is not a picture.
+        HTTPException: 404 if the point does not exist; 422 if it cannot be read or is not a picture.
     """
     try:
         return picture(series.read(index), sample)
@@ -83,7 +83,7 @@ def read_picture(series: Series, index: int, sample: int) -> Picture:
 
 
 def picture_answer(request: Request, found: Picture, headers: dict[str, str]) -> Response:
-    """Return the picture's bytes, or 304 where the client has them; never as anything but a picture."""
+    """Return the picture's bytes, or 304 if the client has them; never sent as anything but a picture."""
     headers = {**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN, "ETag": found.etag, **headers}
     if found.etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)

@@ -1,4 +1,4 @@
-"""JSON that is written while it is sent, so that an answer of any length takes little memory and stalls nobody."""
+"""JSON written while it is sent, so that a response of any length takes little memory and delays nobody."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -19,16 +19,16 @@ POINTS_A_PIECE: Final = 10_000
 _BYTES_A_PIECE: Final = 1 << 20
 
 Row = tuple[float | str, int, float | str]
-"""Wall time, step and value."""
+"""Wall time, step, and value."""
 
 
 def json_answer(pieces: Iterable[bytes]) -> Pieces:
-    """Return the answer that the pieces are."""
+    """Return the response that consists of the pieces."""
     return Pieces(pieces, media_type="application/json")
 
 
 def npy_pieces(array: NDArray[np.generic]) -> Iterator[bytes | memoryview]:
-    """Yield an array as a file of NumPy, without a second one in memory."""
+    """Yield an array as a NumPy file, without a second copy in memory."""
     array = np.ascontiguousarray(array).reshape(array.shape)
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
@@ -39,12 +39,12 @@ def npy_pieces(array: NDArray[np.generic]) -> Iterator[bytes | memoryview]:
 
 
 def listed(elements: Iterable[Any]) -> Iterator[bytes]:
-    """Return a JSON array, an element a piece."""
+    """Return a JSON array, one element per piece."""
     return joined(orjson.dumps(element) for element in elements)
 
 
 def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield a JSON array of parts, each of which is one or several elements."""
+    """Yield a JSON array of parts, each holding one or several elements."""
     before = b"["
     for part in parts:
         yield before + part
@@ -53,7 +53,7 @@ def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def named(members: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
-    """Yield a JSON object of values that come in pieces."""
+    """Yield a JSON object whose values come in pieces."""
     before = b"{"
     for name, pieces in members:
         yield before + json_bytes(name) + b":"
@@ -66,7 +66,7 @@ def columns_of(series: Series) -> Columns:
     """Return the points of a series.
 
     Raises:
-        HTTPException: 422 where they cannot be read any more.
+        HTTPException: 422 if they can no longer be read.
     """
     try:
         return series.columns
@@ -77,7 +77,7 @@ def columns_of(series: Series) -> Columns:
 
 
 def rows(columns: Columns) -> Iterator[list[Row]]:
-    """Yield all points as wall time, step and value for JSON, `POINTS_A_PIECE` at a time."""
+    """Yield all points as wall time, step, and value for JSON, `POINTS_A_PIECE` at a time."""
     for begin in range(0, len(columns), POINTS_A_PIECE):
         part = slice(begin, begin + POINTS_A_PIECE)
         wall_times, values = json_column(columns.wall_times[part]), json_column(columns.values[part])
@@ -85,17 +85,17 @@ def rows(columns: Columns) -> Iterator[list[Row]]:
 
 
 def json_column(numbers: NDArray[np.float64]) -> list[float | str]:
-    """Return a column as JSON has it; NaN and the infinities are strings, as TensorBoard writes them."""
+    """Return a column for JSON; NaN and the infinities become strings, as TensorBoard writes them."""
     column: list[float | str] = numbers.tolist()
     return column if np.isfinite(numbers).all() else [json_number(number) for number in numbers.tolist()]
 
 
 def point_list(series: Series) -> Iterator[bytes]:
-    """Return every point of a series of scalars, as TensorBoard sends it; raises as `columns_of`, at once."""
+    """Return every point of a scalar series, as TensorBoard sends it; raises what `columns_of` raises, immediately."""
     columns = columns_of(series)
     return joined(elements_of(part) for part in rows(columns))
 
 
 def elements_of(elements: list[Any]) -> bytes:
-    """Return the elements of a JSON array without the brackets around them."""
+    """Return the elements of a JSON array without the enclosing brackets."""
     return orjson.dumps(elements)[1:-1]

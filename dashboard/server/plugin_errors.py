@@ -1,4 +1,4 @@
-"""What routes of plug-ins fail at, as an answer that names the plug-in."""
+"""Failures in plug-in routes, as responses that name the plug-in."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -8,11 +8,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class PluginErrors:
-    """ASGI middleware: answers 500 with a sentence where a plug-in's route raises what is no answer.
+    """ASGI middleware that answers 500 with a sentence if a plug-in's route raises anything but a response.
 
     Args:
-        app: the application with their routes.
-        reports: by the beginning of their addresses, what remembers a failure, and gives it as a sentence.
+        app: the application with the plug-in routes.
+        reports: functions that record a failure and return it as a sentence, by the beginning of the routes' addresses.
     """
 
     def __init__(self, app: ASGIApp, *, reports: Mapping[str, Callable[[str, BaseException], object]]) -> None:

@@ -1,4 +1,4 @@
-"""``/api/revision``: word of new data, as server-sent events."""
+"""``/api/revision``: notification of new data, as server-sent events."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,13 +11,13 @@ from fastapi.responses import StreamingResponse
 from stepscope.dashboard.server.live import Live
 
 HEARTBEAT_SECONDS: Final = 1.0
-"""A client that hears nothing for some of these takes the connection for lost (web/page/live.ts)."""
+"""A client that hears nothing for several of these considers the connection lost (web/page/live.ts)."""
 LEAST_SECONDS_BETWEEN: Final = 0.2
-"""Revisions that come faster are joined, so that a busy writer does not keep the page from drawing."""
+"""Revisions that arrive faster are merged, so that a busy writer does not keep the page from drawing."""
 
 
 async def revision_events(live: Live, request: Request) -> AsyncIterator[str]:
-    """Yield which server this is, the revision at once and whenever it changes, with a heartbeat in between."""
+    """Yield the server's identity, then the revision at once and whenever it changes, with heartbeats in between."""
     yield f"event: server\ndata: {live.id}\n\n"
     revision = -1
     while not live.closed and not await request.is_disconnected():
@@ -32,12 +32,12 @@ async def revision_events(live: Live, request: Request) -> AsyncIterator[str]:
 
 
 def router(live: Live) -> APIRouter:
-    """Return the event stream over one log directory."""
+    """Return the event stream for one log directory."""
     routes = APIRouter(tags=["live"])
 
     @routes.get("/api/revision", response_class=StreamingResponse)
     async def revision(request: Request) -> StreamingResponse:
-        """Server-sent events: the data's revision number whenever it changed."""
+        """Send the data's revision number whenever it changes, as server-sent events."""
         return StreamingResponse(
             revision_events(live, request),
             media_type="text/event-stream",

@@ -1,4 +1,4 @@
-"""Routes that may take long and answer a bad parameter with a sentence, and answers that are compressed at once."""
+"""Routes that may take long and report a bad parameter in a sentence, and responses that are compressed at once."""
 
 import gzip
 from collections.abc import Callable, Coroutine
@@ -11,11 +11,11 @@ from stepscope.dashboard.server.json_bytes import json_bytes
 from stepscope.dashboard.server.work import HeavyRoute
 
 COMPRESS_ABOVE = 4_096
-"""Bytes; smaller bodies are sent as they are."""
+"""Bytes; smaller bodies are sent uncompressed."""
 
 
 class SentenceRoute(HeavyRoute):
-    """A route that opens what may be large, and answers a bad parameter with one sentence instead of a structure."""
+    """A route that opens what may be large, and reports a bad parameter in one sentence instead of a structure."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()

@@ -1,4 +1,4 @@
-"""A standard output that may be closed, or on a full disk, or a pipe that nobody reads: the server goes on without."""
+"""Standard output that may be closed, on a full disk, or a pipe that nobody reads: the server continues without it."""
 
 import os
 import sys
@@ -8,10 +8,10 @@ from rich.console import Console
 
 
 class SteadyOutput:
-    """Writes to a stream until that fails; what comes then is dropped.
+    """Writes to a stream until that fails; later output is dropped.
 
-    After a failure the stream's file descriptor leads nowhere, so that what is left in its buffer does not fail once
-    more when Python ends.
+    After a failure the stream's file descriptor leads nowhere, so that what remains in its buffer does not fail again
+    when Python ends.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -40,7 +40,7 @@ class SteadyOutput:
 
 
 def steady_console() -> Console:
-    """Return the console of a program that must not end because nobody can read it."""
+    """Return the console of a program that must not end because nobody can read its output."""
     # Where the standard output is closed there is none, and Rich knows what to do.
     stream = None if sys.stdout is None else cast(TextIO, SteadyOutput(sys.stdout))
     return Console(file=stream, highlight=False, soft_wrap=True)

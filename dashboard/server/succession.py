@@ -1,4 +1,4 @@
-"""Tells which runs of a snapshot are as they were in the one before, so that only the others are looked at again."""
+"""Tells which runs of a snapshot are unchanged since the previous one, so that only the others are examined again."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,9 +13,9 @@ _SAID: Final = (EXPERIMENT_TAG, SESSION_START_TAG, SESSION_END_TAG)
 
 
 def succeed(before: Snapshot, now: Snapshot) -> None:
-    """Leave to a snapshot what was found out of the one before, be it used or not.
+    """Pass what was found out about one snapshot on to the next, whether or not it is used.
 
-    Not the snapshot before itself: a chain of them would grow where nobody asks.
+    The previous snapshot itself is not passed on: a chain of snapshots would grow while nobody asks.
     """
     known = vars(before).get(FACTS) or vars(before).get(FACTS_BEFORE)
     if known is not None and before is not now:
@@ -23,7 +23,7 @@ def succeed(before: Snapshot, now: Snapshot) -> None:
 
 
 def changed_runs(before: Mapping[str, Run], now: Mapping[str, Run]) -> list[str]:
-    """Return the runs that have other points than before, of two snapshots with the same runs in the same order."""
+    """Return the runs whose points have changed, of two snapshots with the same runs in the same order."""
     pairs = zip(before.values(), now.values(), strict=True)
     return [new.name for old, new in pairs if old is not new and not _has_same_points(old, new)]
 
@@ -36,7 +36,7 @@ def _has_same_points(old: Run, new: Run) -> bool:
 
 
 def alike(old: Run, new: Run) -> bool:
-    """Return whether two runs of one name differ in nothing but their points, and began at the same time."""
+    """Return whether two runs of one name differ only in their points, and began at the same time."""
     return (
         old.first_wall_time == new.first_wall_time
         and list(old.series) == list(new.series)

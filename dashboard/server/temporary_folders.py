@@ -1,7 +1,7 @@
-"""Temporary folders of the server that go with it, however it ends: what a killed one left, the next one deletes.
+"""Temporary folders that are deleted with the server, however it ends: the next one deletes those of a killed one.
 
-A folder belongs to whoever holds the lock on a file in it. The system takes the lock from a process that ends, also
-from one that is killed, so a folder whose lock is free belongs to nobody.
+A folder belongs to whoever holds the lock on a file in it. The system releases the lock when a process ends, even if it
+is killed, so a folder whose lock is free belongs to nobody.
 """
 
 import contextlib
@@ -21,18 +21,18 @@ KINDS: Final = ("demo", "dropped", "points")
 _LOCK: Final = ".lock"
 _TRIES: Final = 10
 _LEFT_SECONDS: Final = 86_400
-"""After which an unchanged folder without a lock is deleted; before, a server may be about to make it."""
+"""Age at which an unchanged folder without a lock is deleted; before that, a server may be about to lock it."""
 _log: Final = logging.getLogger(__name__)
 
 
 class OwnedFolder:
-    """A folder for this user alone, there until `close`, or the end of the process.
+    """A folder for this user only, which exists until `close` or the end of the process.
 
     Args:
         kind: one of `KINDS`.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
 
     def __init__(self, kind: str) -> None:
@@ -41,14 +41,14 @@ class OwnedFolder:
         self._finalizer: Final = weakref.finalize(self, _delete, path, lock)
 
     def close(self) -> None:
-        """Delete it with all that it holds."""
+        """Delete the folder with all its contents."""
         self._finalizer()
 
 
 def sweep() -> None:
-    """Delete the folders that servers of this user left when they were killed.
+    """Delete the folders that this user's servers left behind when they were killed.
 
-    Nothing is followed: neither links nor what others own.
+    Neither links nor folders owned by others are followed.
     """
     for kind in KINDS:
         for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}{kind}-*"):
@@ -105,7 +105,7 @@ def _is_there(path: Path, file: int) -> bool:
 
 
 def _take(file: int) -> bool:
-    """Return whether this process now has the lock of an open file, for which it does not wait."""
+    """Return whether this process now has the lock of an open file, without waiting for it."""
     try:
         if sys.platform == "win32":
             import msvcrt

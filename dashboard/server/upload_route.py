@@ -1,4 +1,4 @@
-"""How a route takes a file that was dropped on the page."""
+"""How a route receives a file dropped on the page."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,11 +16,11 @@ R = TypeVar("R")
 
 
 async def taken(request: Request, begin: Callable[[], Upload[R]]) -> R:
-    """Take a file as it comes, without ever having all of it in memory.
+    """Receive a file as it arrives, without ever having all of it in memory.
 
     Raises:
-        HTTPException: 415 where it is of another type. 422 where it is too large, or no file that can be shown. 503
-            where too many are on their way.
+        HTTPException: 415 if it has another type. 422 if it is too large, or not a file that can be shown. 503 if too
+            many uploads are in progress.
     """
     if media_type(request) != FILE:
         raise HTTPException(415, f"Expected the file as {FILE}.")

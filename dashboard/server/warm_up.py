@@ -1,4 +1,4 @@
-"""Has all loops compiled before somebody waits for them: each is called once."""
+"""Compiles all loops before anyone waits for them, by calling each once."""
 
 import io
 import json
@@ -32,7 +32,7 @@ GROUPS: Final[Mapping[str, Group]] = {
         traces.KERNELS,
     )
 }
-"""What a server needs, in the order in which it needs it; loops of projections are compiled by their own processes."""
+"""What a server needs, in the order in which it needs it; projections' own processes compile their loops."""
 
 
 def warm_event_files() -> None:
@@ -54,7 +54,7 @@ def warm_small_event_files() -> None:
 
 
 def warm_messages() -> None:
-    """Count the parts of a message of none."""
+    """Count the parts of an empty message."""
     bounded_messages.count_parts(Event, b"", 0)
 
 
@@ -98,7 +98,7 @@ def warm_traces() -> None:
 
 
 def _small_trace() -> bytes:
-    """Return a Chrome trace that has some of everything."""
+    """Return a Chrome trace with some of everything."""
     launched = {"correlation": 7, "device": 0, "stream": 7}
     allocated = {"Bytes": 64, "Addr": 1, "Device Type": 0, "Device Id": -1}
     events = [
@@ -122,7 +122,7 @@ def _small_trace() -> bytes:
 
 
 def warm_projections() -> None:
-    """Make small t-SNE and UMAP pictures in every way there is."""
+    """Make small t-SNE and UMAP pictures in every way available."""
     from stepscope.dashboard.embeddings.tasks import warm_every_method
 
     warm_every_method()
@@ -139,7 +139,7 @@ WARMERS: Final[Mapping[str, Callable[[], None]]] = {
 
 
 def compile_for_a_server(names: list[str]) -> None:
-    """Compile groups in turn and print the name of each that is done, which is all that the process does."""
+    """Compile groups in turn and print the name of each when it is done, which is all that the process does."""
     threading.Thread(target=end_with_input, daemon=True).start()
     for name in names:
         WARMERS[name]()

@@ -1,4 +1,4 @@
-"""The web server under the dashboard: how it begins, whom it gives up, and how it ends."""
+"""The web server under the dashboard: how it starts, which connections it gives up, and how it ends."""
 
 import asyncio
 import signal
@@ -13,15 +13,15 @@ import uvicorn
 from starlette.types import ASGIApp
 
 MOST_CONNECTIONS: Final = 1000
-"""A browser has up to six; beyond, requests are answered with 503."""
+"""A browser opens up to six; beyond this, requests are answered with 503."""
 HEADER_SECONDS: Final = 20.0
-"""How long a connection may be open without a whole request."""
+"""How long a connection may be open without a complete request."""
 _TICKS_PER_LOOK: Final = 10
 _ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class DashboardServer(uvicorn.Server):
-    """Closes connections that never ask for anything, and ends the event streams before it waits for the others."""
+    """Closes connections that never send a request, and ends the event streams before waiting for the others."""
 
     def __init__(self, app: ASGIApp, stop: Callable[[], None]) -> None:
         """Prepare to serve ``app``; ``stop`` ends its event streams."""
@@ -49,9 +49,9 @@ class DashboardServer(uvicorn.Server):
         return await super().on_tick(counter)
 
     def close_silent(self, now: float) -> None:
-        """Close the connections that have been without a request for `HEADER_SECONDS`, such as those of slow headers.
+        """Close the connections that have been without a request for `HEADER_SECONDS`, such as those with slow headers.
 
-        For bodies there is a bound where they are read.
+        Bodies are bounded where they are read.
         """
         for connection in list(self.server_state.connections):
             if not is_silent(connection):
@@ -69,7 +69,7 @@ class DashboardServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Heed SIGHUP too, as a closed terminal sends it, unless the program was started to ignore it."""
+        """Handle SIGHUP too, which a closed terminal sends, unless the program was started to ignore it."""
         with super().capture_signals():
             hang_up = getattr(signal, "SIGHUP", None)
             before = None if hang_up is None else signal.getsignal(hang_up)
@@ -84,27 +84,27 @@ class DashboardServer(uvicorn.Server):
 
 
 def is_silent(connection: Any) -> bool:
-    """Return whether a connection of uvicorn's has no request, or none after those that were answered."""
+    """Return whether a uvicorn connection has no request, or none since those already answered."""
     # Both of its usual protocols call the latest request so.
     cycle = getattr(connection, "cycle", None)
     return hasattr(connection, "cycle") and (cycle is None or cycle.response_complete)
 
 
 def is_sending(connection: Any) -> bool:
-    """Return whether the body of a connection's latest request is not there yet."""
+    """Return whether the body of a connection's latest request has not fully arrived."""
     return bool(getattr(getattr(connection, "cycle", None), "more_body", False))
 
 
 def abort(connection: Any) -> None:
-    """Close a connection at once."""
+    """Close a connection immediately."""
     connection.transport.abort()
 
 
 @contextmanager
 def ends_as_interrupted() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP raise KeyboardInterrupt meanwhile, so that they end as Ctrl+C does: with cleaning up.
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt in the block, so that they clean up as Ctrl+C does.
 
-    uvicorn raises the signals that it took again when it has ended.
+    uvicorn raises the signals that it caught again when it has ended.
     """
     in_main = threading.current_thread() is threading.main_thread()
     # "nohup" means it: who ignored a signal goes on doing so.
@@ -120,5 +120,5 @@ def ends_as_interrupted() -> Iterator[None]:
 
 
 def end_as_interrupted(number: int, frame: object) -> None:
-    """Handle a signal that is to end the program as Ctrl+C does."""
+    """Handle a signal that ends the program as Ctrl+C does."""
     raise KeyboardInterrupt

@@ -1,5 +1,4 @@
-"""Where requests are worked on: threads for what is light and others for what is heavy, a deadline, and an end for what
-nobody waits for any more.
+"""Threads for light requests and others for heavy ones, a deadline, and an end for work that nobody waits for any more.
 
 Plain functions of routers with `LightRoute` or `HeavyRoute`, and callbacks under `light` or `heavy`, run here. A
 request that waits for the work of another (`wait_for`, `held`) lends its place in the pool meanwhile.
@@ -31,34 +30,34 @@ R = TypeVar("R")
 
 BUSY: Final = "The server is busy with requests of this kind. Try again in a moment."
 LEFT: Final = 499
-"""Status of an answer that nobody receives: the client had left."""
+"""Status of a response that nobody receives because the client has left."""
 _RETRY_S: Final = 5
 _PIECE_BYTES: Final = 1 << 17
 _LOOK_S: Final = 0.05
-"""How often whoever waits for another thread looks whether it is still wanted itself."""
+"""How often a thread that waits for another checks whether it is still wanted itself."""
 
 _receive: ContextVar[Receive | None] = ContextVar("receive", default=None)
 _pool: ContextVar["Pool | None"] = ContextVar("pool", default=None)
 
 
 class BusyError(Exception):
-    """As many jobs wait as may."""
+    """The maximum number of jobs is already waiting."""
 
 
 class Pool:
-    """Threads for one kind of work, started when needed; safe to use from many threads and event loops.
+    """Threads for one kind of work, started on demand; safe to use from many threads and event loops.
 
-    They are daemons, so that a job which cannot be interrupted does not keep the program from ending.
+    They are daemon threads, so that a job that cannot be interrupted does not keep the program from ending.
     """
 
     def __init__(self, name: str, *, threads: int, most_waiting: int, seconds: float) -> None:
-        """Make a pool without jobs.
+        """Create a pool without jobs.
 
         Args:
-            name: of its threads.
-            threads: jobs that run at a time, without those that wait for others.
-            most_waiting: jobs that may wait for a thread, and for other jobs; further ones are refused.
-            seconds: after which a job is no longer wanted, counted from when it was asked for.
+            name: name of its threads.
+            threads: maximum jobs that run at a time, not counting those that wait for others.
+            most_waiting: maximum jobs that wait for a thread, and that wait for other jobs; further ones are refused.
+            seconds: time after its submission when a job is no longer wanted.
         """
         self.seconds: Final = seconds
         self._name: Final = name
@@ -67,17 +66,17 @@ class Pool:
         self._ready: Final = Condition()
         self._jobs: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._places = threads
-        """Jobs that may begin now."""
+        """Number of jobs that may start now."""
         self._idle = 0
-        """Threads that wait for a job."""
+        """Number of threads that wait for a job."""
         self._lent = 0
-        """Jobs that wait for others, each in a thread beyond ``threads``."""
+        """Number of jobs that wait for others, each in a thread beyond ``threads``."""
 
     def submit(self, job: Callable[[], R]) -> Future[R]:
-        """Run ``job`` as soon as there is a place; a future that is canceled before is left out.
+        """Run ``job`` as soon as there is a place; a future that is canceled before then is skipped.
 
         Raises:
-            BusyError: as many jobs wait as may.
+            BusyError: the maximum number of jobs is already waiting.
         """
         future: Future[R] = Future()
         with self._ready:
@@ -128,11 +127,11 @@ class Pool:
 
     @contextmanager
     def lent(self) -> Iterator[None]:
-        """Let another job begin while the calling one waits inside the block; it goes on when there is a place again.
+        """Let another job start while the calling one waits inside the block; it continues when there is a place again.
 
         Raises:
-            BusyError: as many jobs wait for others as may.
-            Cancelled: the calling job is not wanted any more.
+            BusyError: the maximum number of jobs already waits for others.
+            Cancelled: the calling job is no longer wanted.
         """
         with self._ready:
             if self._lent >= self._most_waiting:
@@ -155,11 +154,11 @@ class Pool:
 
 
 LIGHT: Final = Pool("light", threads=16, most_waiting=4_000, seconds=60)
-"""For what takes milliseconds, and is much where many look on."""
+"""For work that takes milliseconds, of which there is much when many pages are open."""
 HEAVY: Final = Pool("heavy", threads=max(4, os.cpu_count() or 1), most_waiting=256, seconds=120)
-"""For what may take seconds: opening and analyzing."""
+"""For work that may take seconds: opening and analyzing."""
 PIECES: Final = Pool("pieces", threads=4, most_waiting=4_000, seconds=120)
-"""For the next piece of an answer that is sent in pieces."""
+"""For the next piece of a response that is sent in pieces."""
 
 
 @contextmanager
@@ -173,10 +172,10 @@ def _lent() -> Iterator[None]:
 
 
 def wait_for(future: Future[Any]) -> None:
-    """Return when another thread is done with ``future``, whatever became of it.
+    """Return when another thread is done with ``future``, whatever the outcome.
 
     Raises:
-        Cancelled: the calling work is not wanted any more.
+        Cancelled: the calling work is no longer wanted.
     """
     if not future.done():
         with _lent():
@@ -194,10 +193,10 @@ def _is_done(future: Future[Any]) -> bool:
 
 @contextmanager
 def held(lock: RLock) -> Iterator[None]:
-    """Hold a lock under which others may work for long.
+    """Hold a lock that others may hold for long.
 
     Raises:
-        Cancelled: the calling work is not wanted any more, before it had the lock.
+        Cancelled: the calling work was no longer wanted before it had the lock.
     """
     if not lock.acquire(blocking=False):
         with _lent():
@@ -210,12 +209,12 @@ def held(lock: RLock) -> Iterator[None]:
 
 
 async def run(pool: Pool, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run ``function`` in a pool for the request at hand, whose body has been read.
+    """Run ``function`` in a pool for the current request, whose body has been read.
 
-    When its client leaves, or its time is over, the answer is not waited for, and `check_cancelled` ends the work.
+    If its client leaves or its time is over, the result is not waited for, and `check_cancelled` ends the work.
 
     Raises:
-        HTTPException: 503 where too many wait or the time is over, 499 where the client has left.
+        HTTPException: 503 if too many jobs wait or the time is over, 499 if the client has left.
     """
     return await _run(pool, _receive.get(), partial(function, *args, **kwargs))
 
@@ -259,7 +258,7 @@ async def _left(receive: Receive) -> None:
 
 
 class RequestAtHand:
-    """Middleware that tells `run` how to hear that the client of the request at hand has left."""
+    """Middleware that lets `run` learn that the client of the current request has left."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -273,7 +272,7 @@ class RequestAtHand:
 
 
 def in_pool(pool: Pool, function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
-    """Make ``function`` run in a pool, so that event streams and other requests go on meanwhile."""
+    """Make ``function`` run in a pool, so that event streams and other requests continue meanwhile."""
 
     @wraps(function)
     async def work(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -284,19 +283,19 @@ def in_pool(pool: Pool, function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
 
 
 def light(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
-    """Make a route or a callback that takes milliseconds run beside the event loop."""
+    """Make a route or a callback that takes milliseconds run off the event loop."""
     return in_pool(LIGHT, function)
 
 
 def heavy(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
-    """Make a route or a callback that may take seconds run where it keeps none of the light ones waiting."""
+    """Make a route or a callback that may take seconds run where it delays no light ones."""
     return in_pool(HEAVY, function)
 
 
 class PooledRoute(LateRoute):
-    """A route whose plain function runs in a pool, where its answer becomes JSON too.
+    """A route whose plain function runs in a pool, where its result is also converted to JSON.
 
-    The pool is that of the class, unless the function was given to another (`light`, `heavy`).
+    The pool is the class's, unless the function was assigned to another one (`light`, `heavy`).
     """
 
     pool: ClassVar[Pool]
@@ -335,10 +334,10 @@ def _answering(endpoint: Callable[P, Any]) -> Callable[P, Response]:
 
 
 class Pieces(StreamingResponse):
-    """An answer that is made and sent a piece at a time, so that none of it is in memory at once.
+    """A response that is made and sent one piece at a time, so that it is never in memory as a whole.
 
-    The first piece is made before anything is sent: what cannot be answered has to be found out by then. A piece takes
-    milliseconds, and ends with the client.
+    The first piece is made before anything is sent: errors must be detected by then. A piece takes milliseconds, and
+    ends with the client.
     """
 
     def __init__(

@@ -25,16 +25,16 @@ UNKNOWN_TYPE: Final = "application/octet-stream"
 PLAYABLE_TYPES: Final = frozenset(
     {"audio/wav", "audio/x-wav", "audio/mpeg", "audio/ogg", "audio/flac", "audio/aac", "audio/mp4", "audio/webm"}
 )
-"""The types that are said to a browser; nothing in a log directory is ever sent as a page."""
+"""The types announced to a browser; nothing in a log directory is ever sent as a page."""
 
 
 def type_of(clip: Clip) -> str:
-    """Return the clip's MIME type, if it is one of sound."""
+    """Return the clip's MIME type, if it is an audio type."""
     return clip.content_type if clip.content_type in PLAYABLE_TYPES else UNKNOWN_TYPE
 
 
 def points(series: Series, sample: int) -> Iterator[dict[str, Any]]:
-    """Yield what is known of the clip of every point that has the sample, with the query of ``individualAudio``."""
+    """Yield the data of the clip at every point that has the sample, with the query of ``individualAudio``."""
     for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
         try:
             clips = series.read(index).clips
@@ -78,7 +78,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/audio/individualAudio", response_class=Response)
     def individual_audio(blob_key: BlobKey, content_type: Annotated[str, Query(max_length=80)] = "") -> Response:
-        """Return the bytes of one clip, under its own type; a ``content_type`` that is none of sound is refused."""
+        """Return the bytes of one clip with its own type; a ``content_type`` that is not an audio type is refused."""
         if content_type and content_type not in PLAYABLE_TYPES | {UNKNOWN_TYPE}:
             raise HTTPException(400, f"Expected a content type of sound, got {content_type!r}.")
         series, index, sample = find_blob(live.snapshot(), blob_key, PLUGIN_NAME)

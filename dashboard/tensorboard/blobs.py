@@ -1,4 +1,4 @@
-"""Names for single pictures and clips, which one route gives out and another takes."""
+"""Names for single pictures and clips, given out by one route and accepted by another."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
@@ -16,23 +16,23 @@ from stepscope.summary.series import Series
 from stepscope.summary.snapshot import Snapshot
 
 MOST_COUNTED: Final = 32
-"""Steps that are read to find the number of samples a tag has."""
+"""Maximum steps read to find the number of samples of a tag."""
 
 BlobKey = Annotated[str, Query(max_length=4 * MAX_NAME, description="Names one blob, as the listing gave it.")]
 
 
 def blob_key(series: Series, index: int, sample: int) -> str:
-    """Return names a sample: opaque to clients, and stable while a run is not started again at an earlier step."""
+    """Return a name for a sample: opaque to clients, and stable until a run is restarted at an earlier step."""
     wall_time_bits = int(series.wall_times[index : index + 1].view(np.int64)[0])
     where = [series.run, series.tag, int(series.steps[index]), wall_time_bits, sample]
     return urlsafe_b64encode(orjson.dumps(where)).decode().rstrip("=")
 
 
 def find_blob(snapshot: Snapshot, key: str, kind: str) -> tuple[Series, int, int]:
-    """Return series, index and sample that a key names.
+    """Return the series, index, and sample that a key names.
 
     Raises:
-        HTTPException: 400 where the text is no key, 404 where what it names is gone.
+        HTTPException: 400 if the text is not a key, 404 if what it names is gone.
     """
     try:
         run, tag, step, wall_time_bits, sample = orjson.loads(urlsafe_b64decode(key + "=" * (-len(key) % 4)))
@@ -48,7 +48,7 @@ def find_blob(snapshot: Snapshot, key: str, kind: str) -> tuple[Series, int, int
 
 
 def most_samples(series: Series, samples_in: Callable[[Payload], int]) -> int:
-    """Return the largest number of samples at a step, of up to `MOST_COUNTED` steps, evenly picked."""
+    """Return the largest number of samples at any of up to `MOST_COUNTED` evenly spaced steps."""
     chosen = distinct_values(np.linspace(0, len(series) - 1, min(len(series), MOST_COUNTED)).round().astype(np.int64))
     most = 0
     for index in chosen.tolist():

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 BASIS_POINTS: Final = (0, 668, 1587, 3085, 5000, 6915, 8413, 9332, 10000)
-"""Hundredths of a percent: none, those at -1.5, -1, -0.5, 0, 0.5, 1, 1.5 deviations of a normal distribution, all."""
+"""Hundredths of a percent: 0, a normal distribution at -1.5, -1, -0.5, 0, 0.5, 1, and 1.5 deviations, and all."""
 
 
 def compress(buckets: NDArray[np.float64]) -> list[tuple[int, float]]:
     """Return the value below which each of `BASIS_POINTS` of the counts lies.
 
-    Within a bucket the counts are taken to be spread evenly; buckets without counts are passed over. Zeros where there
-    are no buckets. Source: tensorboard/plugins/distribution/compressor.py, ``compress_histogram``.
+    Counts are assumed to be spread evenly within a bucket; buckets without counts are skipped. The values are zeros if
+    there are no buckets. Source: tensorboard/plugins/distribution/compressor.py, ``compress_histogram``.
 
     Args:
         buckets: float64[k, 3] of left edge, right edge, count.

@@ -1,4 +1,4 @@
-"""``/data/...``: what TensorBoard says of itself and of the log directory as a whole."""
+"""``/data/...``: what TensorBoard reports about itself and about the log directory as a whole."""
 
 from importlib.metadata import version
 from typing import Any
@@ -20,7 +20,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get(HEALTH)
     async def healthz() -> dict[str, str]:
-        """Say that the server runs, to whoever looks after it."""
+        """Report that the server is running, for monitoring."""
         return {"status": "ok"}
 
     @routes.get("/data/logdir")
@@ -30,7 +30,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/environment")
     async def environment() -> dict[str, Any]:
-        """Return version of Stepscope, the log directory's path and the page's title."""
+        """Return the version of Stepscope, the log directory's path, and the page's title."""
         return {
             "version": own_version,
             "data_location": live.path,
@@ -47,24 +47,22 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/experiments")
     async def experiments() -> list[Any]:
-        """Answer nothing: a log directory is one experiment, which has no name."""
+        """Return an empty list: a log directory is one experiment, which has no name."""
         return []
 
     @routes.get("/data/experiment_runs")
     async def experiment_runs() -> list[Any]:
-        """Answer nothing, as TensorBoard does; ``/data/runs`` has the runs."""
+        """Return an empty list, as TensorBoard does; ``/data/runs`` has the runs."""
         return []
 
     @routes.get("/data/notifications")
     async def notifications() -> dict[str, list[Any]]:
-        """Answer nothing: there are none."""
+        """Return no notifications: there are none."""
         return {"notifications": []}
 
     @routes.get("/data/plugins_listing")
     def plugins_listing() -> dict[str, dict[str, Any]]:
-        """TensorBoard's plugins of which there are routes here, then kinds of other distributions, and whether the log
-        directory has data for them.
-        """
+        """Return TensorBoard's plugins with routes here, then other distributions' kinds, and whether each has data."""
         snapshot = live.snapshot()
         others = (TensorboardPlugin(name=kind, tab=kind, kinds=(kind,), router=None) for kind in other_kinds())
         return {

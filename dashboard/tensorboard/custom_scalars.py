@@ -24,9 +24,9 @@ from stepscope.summary.snapshot import Snapshot
 
 
 def merged_layout(snapshot: Snapshot) -> Layout | None:
-    """Return the layouts of all runs, by name of the run, as one; None where no run has any.
+    """Return the layouts of all runs merged into one, in order of run name; None if no run has any.
 
-    Categories of one title are joined, and a chart that is there already is left out.
+    Categories with the same title are joined, and a chart that already exists is left out.
     """
     merged: Layout | None = None
     categories: dict[str, Category] = {}
@@ -51,9 +51,7 @@ def merged_layout(snapshot: Snapshot) -> Layout | None:
 
 
 def matching_scalars(snapshot: Snapshot, run: str, pattern: str) -> Iterator[bytes]:
-    """Return the scalars of a run whose tags match from their beginning, and whether ``pattern`` can be matched with:
-    JSON.
-    """
+    """Return, as JSON, a run's scalars whose tags match from their beginning, and whether ``pattern`` is usable."""
     found = snapshot.runs.get(run)
     series = found.of_kind(SCALARS) if found is not None else []
     try:
@@ -72,7 +70,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/custom_scalars/layout")
     def layout() -> Response:
-        """Return the layouts of all runs as one: categories of charts; an empty object where there is none."""
+        """Return the layouts of all runs merged into one: categories of charts; an empty object if there is none."""
         merged = merged_layout(live.snapshot())
         return message_answer(merged) if merged is not None else Response(b"{}", media_type="application/json")
 

@@ -35,9 +35,9 @@ from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.snapshot import Snapshot
 
 DEFAULT_RUN: Final = "__default_debugger_run__"
-"""What TensorBoard calls the only dump that it finds, that of the log directory itself."""
+"""TensorBoard's name for the only dump that it finds, the one in the log directory itself."""
 _LONGEST_LIST: Final = 1 << 16
-"""Characters of the ids of frames that a request may have."""
+"""Maximum characters of the frame ids in a request."""
 
 DumpRun = Annotated[str | None, Query(max_length=MAX_NAME, description="As `runs` has it.")]
 Begin = Annotated[int, Query(description="The first.")]
@@ -46,11 +46,11 @@ GraphId = Annotated[str, Query(min_length=1, max_length=MAX_NAME)]
 
 
 class RequestError(Exception):
-    """A request that TensorBoard refuses, with its words."""
+    """A request that TensorBoard refuses, with its message."""
 
 
 def run_name(source: DumpSource) -> str:
-    """Return what a dump's run is called here."""
+    """Return the name that a dump's run has here."""
     return DEFAULT_RUN if source.run == "." else source.run
 
 
@@ -59,7 +59,7 @@ def find_dump(snapshot: Snapshot, run: str | None) -> DumpSource:
 
     Raises:
         RequestError: no run is given.
-        HTTPException: 404 where the run has none.
+        HTTPException: 404 if the run has none.
     """
     if run is None:
         raise RequestError("run parameter is not provided")
@@ -70,7 +70,7 @@ def find_dump(snapshot: Snapshot, run: str | None) -> DumpSource:
 
 
 def stretch(begin: int, end: int, count: int) -> tuple[int, int]:
-    """Return a stretch of a list; raises RequestError as TensorBoard does."""
+    """Return the bounds of a range of a list; raises RequestError as TensorBoard does."""
     if begin < 0:
         raise RequestError(f"Invalid argument: Invalid begin index ({begin})")
     if end > count:
@@ -81,10 +81,10 @@ def stretch(begin: int, end: int, count: int) -> tuple[int, int]:
 
 
 def stretch_answer(begin: int, end: int, name: str, elements: Iterator[Any], **numbers: int) -> Response:
-    """Return a stretch of a list under a name, each element but the first made when it is sent.
+    """Return a range of a list under a name; each element but the first is made when it is sent.
 
     Raises:
-        PayloadError: the first cannot be read any more.
+        PayloadError: the first can no longer be read.
     """
     elements = chain(list(islice(elements, 1)), elements)
     members = [(key, [orjson.dumps(number)]) for key, number in {"begin": begin, "end": end, **numbers}.items()]
@@ -133,7 +133,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/runs")
     def runs() -> Response:
-        """Run -> when its dump was begun, in seconds since the epoch."""
+        """Run -> start of its dump, in seconds since the epoch."""
         found = {run_name(source): {"start_time": opened(source).start} for source in dump_sources(live.snapshot())}
         return Response(json_bytes(found), media_type="application/json")
 
@@ -144,12 +144,12 @@ def router(live: Live) -> APIRouter:
         end: End = -1,
         alert_type: Annotated[str | None, Query(max_length=MAX_NAME)] = None,
     ) -> Response:
-        """Return the first values with elements that are NaN or infinite."""
+        """Return the first values with NaN or infinite elements."""
         return asked(run, lambda dump: alerts_answer(dump, begin, end, alert_type))
 
     @routes.get("/execution/digests", response_class=Response)
     def digests_of_executions(run: DumpRun = None, begin: Begin = 0, end: End = -1) -> Response:
-        """Return what Python called: operations and functions."""
+        """Return the operations and functions that Python called."""
 
         def answer(dump: TfdbgDump) -> Response:
             count = dump.execution_count
@@ -161,7 +161,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/execution/data", response_class=Response)
     def all_executions(run: DumpRun = None, begin: Begin = 0, end: End = -1) -> Response:
-        """Return what Python called, with stacks, the numbers of tensors, and what was measured of the outputs."""
+        """Return what Python called, with stacks, tensor numbers, and what was measured of the outputs."""
 
         def answer(dump: TfdbgDump) -> Response:
             first, last = stretch(begin, end, dump.execution_count)
@@ -171,7 +171,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/graph_execution/digests", response_class=Response)
     def digests_of_traces(run: DumpRun = None, begin: Begin = 0, end: End = -1) -> Response:
-        """Return where values came by inside of graphs."""
+        """Return where values passed inside graphs."""
 
         def answer(dump: TfdbgDump) -> Response:
             count = dump.trace_count
@@ -183,7 +183,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/graph_execution/data", response_class=Response)
     def all_traces(run: DumpRun = None, begin: Begin = 0, end: End = -1) -> Response:
-        """Return where values came by inside of graphs, with the graphs around it, and what was measured of them."""
+        """Return where values passed inside graphs, with the enclosing graphs and what was measured of the values."""
 
         def answer(dump: TfdbgDump) -> Response:
             first, last = stretch(begin, end, dump.trace_count)
@@ -193,14 +193,14 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/graphs/graph_info", response_class=Response)
     def about_graph(graph_id: GraphId, run: DumpRun = None) -> Response:
-        """Return the name of a graph, the graph that it is in, and those inside of it."""
+        """Return the name of a graph, the graph that contains it, and the graphs inside it."""
         return asked(run, lambda dump: Response(json_bytes(graph_info(dump, graph_id)), media_type="application/json"))
 
     @routes.get("/graphs/op_info", response_class=Response)
     def about_operation(
         graph_id: GraphId, op_name: Annotated[str, Query(max_length=MAX_NAME)], run: DumpRun = None
     ) -> Response:
-        """Return an operation of a graph with its stack, inputs and consumers, and all of these for each of them."""
+        """Return an operation of a graph with its stack, inputs, and consumers, and all of these for each of them."""
 
         def answer(dump: TfdbgDump) -> Response:
             found, consumers = operation_info(dump, graph_id, op_name)
@@ -211,12 +211,12 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/source_files/list", response_class=Response)
     def source_files(run: DumpRun = None) -> Response:
-        """Return host and path of each file of code."""
+        """Return the host and path of each source file."""
         return asked(run, lambda dump: json_answer(listed(list(dump.code.files))))
 
     @routes.get("/source_files/file", response_class=Response)
     def one_source_file(run: DumpRun = None, index: int | None = None) -> Response:
-        """Return a file of code as it was when the program ran, by its number in ``source_files/list``."""
+        """Return a source file as it was when the program ran, by its number in ``source_files/list``."""
 
         def answer(dump: TfdbgDump) -> Response:
             if index is None:
@@ -232,7 +232,7 @@ def router(live: Live) -> APIRouter:
             str | None, Query(max_length=_LONGEST_LIST, description="Separated by commas.")
         ] = None,
     ) -> Response:
-        """Return host, path, line and function of each frame."""
+        """Return the host, path, line, and function of each frame."""
 
         def answer(dump: TfdbgDump) -> Response:
             if not stack_frame_ids:

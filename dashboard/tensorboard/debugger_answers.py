@@ -1,7 +1,7 @@
-"""What TensorBoard's debugger says of a dump, as values for JSON.
+"""What TensorBoard's debugger reports about a dump, as values for JSON.
 
-The forms are those of ``to_json`` in TensorFlow's ``tensorflow/python/debug/lib/debug_events_reader.py``, and of
-TensorBoard's ``tensorboard/plugins/debugger_v2/debug_data_multiplexer.py``.
+The formats follow ``to_json`` in TensorFlow's ``tensorflow/python/debug/lib/debug_events_reader.py`` and TensorBoard's
+``tensorboard/plugins/debugger_v2/debug_data_multiplexer.py``.
 """
 
 import math
@@ -21,19 +21,19 @@ from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from stepscope.summary.proto.debug_event_pb2 import Execution, GraphExecutionTrace
 
 MOST_ALERTS: Final = 1_000
-"""Of a type; TensorBoard says so in its answers."""
+"""Maximum alerts of one type; TensorBoard reports it in its answers."""
 ALERT_TYPE: Final = "InfNanAlert"
-"""The only one that there is."""
+"""The only alert type."""
 
 Json = dict[str, Any]
 
 
 class NotThereError(Exception):
-    """The dump has none by that name; the message is TensorBoard's."""
+    """The dump has nothing by that name; the message is TensorBoard's."""
 
 
 def alerts(dump: DumpContents) -> list[Json]:
-    """Return the first values that have elements that are not finite: those of graphs, then those of Python."""
+    """Return the first values with elements that are not finite: those in graphs, then those in Python."""
     found: list[Json] = []
     first = 0
     for columns in dump.trace_columns:
@@ -67,7 +67,7 @@ def _alert(bad: BadValue, op_type: str, execution: int | None, trace: int | None
 
 
 def execution_digests(dump: DumpContents, begin: int, end: int) -> Iterator[Json]:
-    """Yield when each of a stretch of executions was, what it was, and where its outputs are."""
+    """Yield when each execution in a range happened, what it was, and where its outputs are."""
     return (_execution_digest(dump, number) for number in range(begin, end))
 
 
@@ -81,10 +81,10 @@ def _execution_digest(dump: DumpContents, number: int) -> Json:
 
 
 def executions(dump: DumpContents, begin: int, end: int) -> Iterator[Json]:
-    """Yield a stretch of executions; of those whose records have changed since they were read first, the digest.
+    """Yield a range of executions, or only the digest of one whose record has changed since it was first read.
 
     Raises:
-        PayloadError: the file cannot be read any more.
+        PayloadError: the file can no longer be read.
     """
     for number, execution in dump.executions(begin, end):
         yield _execution_digest(dump, number) | _execution(execution)
@@ -108,7 +108,7 @@ def _execution(found: Execution | None) -> Json:
 
 
 def trace_digests(dump: DumpContents, begin: int, end: int) -> Iterator[Json]:
-    """Yield when each of a stretch of values of graphs came by, and where."""
+    """Yield when each graph value in a range passed, and where."""
     return (_trace_digest(dump, number) for number in range(begin, end))
 
 
@@ -124,7 +124,7 @@ def _trace_digest(dump: DumpContents, number: int) -> Json:
 
 
 def traces(dump: DumpContents, begin: int, end: int) -> Iterator[Json]:
-    """Yield a stretch of what came by inside of graphs; as `executions`."""
+    """Yield a range of the values that passed inside graphs, as `executions` does."""
     for number, trace in dump.traces(begin, end):
         yield _trace_digest(dump, number) | _trace(dump, number, trace)
 
@@ -142,14 +142,14 @@ def _trace(dump: DumpContents, number: int, found: GraphExecutionTrace | None) -
 
 
 def _numbers(measured: list[Any] | None) -> list[Any] | None:
-    """Return a debug tensor as JSON has it."""
+    """Return a debug tensor for JSON."""
     if measured is None:
         return None
     return [json_number(each) if isinstance(each, float) and not math.isfinite(each) else each for each in measured]
 
 
 def graph_info(dump: DumpContents, graph_id: str) -> Json:
-    """Return what a graph is called, and which it is in and has inside; raises NotThereError."""
+    """Return a graph's name, the graph that contains it, and the graphs inside it; raises NotThereError."""
     graph = _graph(dump, graph_id)
     return {
         "name": graph.name,
@@ -160,7 +160,7 @@ def graph_info(dump: DumpContents, graph_id: str) -> Json:
 
 
 def operation_info(dump: DumpContents, graph_id: str, name: str) -> tuple[Json, Iterator[bytes]]:
-    """Return an operation with its inputs; and its consumers, by output, as JSON in pieces.
+    """Return an operation with its inputs, and its consumers by output as JSON in pieces.
 
     Raises:
         NotThereError: the graph or the operation is not in the dump.
@@ -209,7 +209,7 @@ def _operation(dump: DumpContents, graph: Graph, operation: Operation) -> Json:
 
 
 def _consumers(graph: Graph, operation: Operation) -> list[list[Consumer]]:
-    """Return who takes each output."""
+    """Return the consumers of each output."""
     found: list[list[Consumer]] = [[] for _ in operation.output_ids]
     known = graph.consumers.get(operation.name, [])
     for consumer in islice(known, len(known)):
@@ -226,11 +226,11 @@ def _graph(dump: DumpContents, graph_id: str) -> Graph:
 
 
 def source_file(dump: DumpContents, number: int) -> Json:
-    """Return a file of code.
+    """Return a source file.
 
     Raises:
-        NotThereError: there is none of that number.
-        PayloadError: it cannot be read any more.
+        NotThereError: there is none with that number.
+        PayloadError: it can no longer be read.
     """
     if not 0 <= number < len(dump.code.files):
         raise NotThereError(f"There is no source-code file at index {number}")
@@ -239,7 +239,7 @@ def source_file(dump: DumpContents, number: int) -> Json:
 
 
 def stack_frames(dump: DumpContents, frame_ids: list[str]) -> Json:
-    """Return host, path, line and function of frames; raises NotThereError."""
+    """Return the host, path, line, and function of frames; raises NotThereError."""
     found = []
     for frame_id in frame_ids:
         frame = dump.code.frame(frame_id)

@@ -1,4 +1,4 @@
-"""Fewer points for the screen than there are on disk, with the extremes kept."""
+"""Fewer points for the screen than exist on disk, with the extremes kept."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from tsdownsample import MinMaxLTTBDownsampler
 
 POINTS_PER_LINE: Final = 1000
-"""What one line gets to draw: more than a chart has pixels across."""
+"""Maximum points drawn for one line: more than a chart is pixels wide."""
 MOST_GAPS: Final = 200
 
 _downsampler = MinMaxLTTBDownsampler()
@@ -16,12 +16,12 @@ _downsampler = MinMaxLTTBDownsampler()
 def indices_to_draw(x: NDArray[np.float64], y: NDArray[np.float64], most: int = POINTS_PER_LINE) -> NDArray[np.int64]:
     """Return indices of the points that a line needs on the screen, ascending.
 
-    All of them up to ``most``; else ``most`` of the finite ones by MinMaxLTTB (Van Der Donckt et al., 2023), which may
-    drop the smallest and the largest of all: these stay. And up to 200 of those that are not finite, where the line
-    has to break.
+    All of them up to ``most``; otherwise ``most`` of the finite ones by MinMaxLTTB (Van Der Donckt et al., 2023), with
+    the overall minimum and maximum kept, which it may drop. Up to 200 non-finite points are added, where the line must
+    break.
 
     Args:
-        x: float64[n]; sorted or not, in the order in which the line is drawn.
+        x: float64[n]; sorted or not, in drawing order.
         y: float64[n]; NaN and infinities allowed.
         most: how many points are drawn without dropping any; above 4.
     """

@@ -1,4 +1,4 @@
-"""The dumps of TensorFlow's debugger that somebody asks for, opened and kept."""
+"""Dumps of TensorFlow's debugger, opened on request and kept."""
 
 from collections import OrderedDict
 from threading import Lock
@@ -13,16 +13,16 @@ MOST_BYTES: Final = 200_000_000
 
 
 class DumpUnavailableError(Exception):
-    """A dump cannot be read; the message says why, for a person."""
+    """A dump cannot be read; the message is a human-readable reason."""
 
 
 class DumpCache(OpenedCache[DumpSource, TfdbgDump]):
-    """The dumps opened last, one for all panels and routes; of one that grew, what is new is read."""
+    """The dumps opened last, shared by all panels and routes; when one grows, only the new part is read."""
 
     def __init__(self) -> None:
         super().__init__(self._read, DumpUnavailableError, most=MOST_OPENED, max_bytes=MOST_BYTES)
         self._followed: Final[OrderedDict[str, tuple[tuple[float, int], Following]]] = OrderedDict()
-        """What reads each, by its folder, with time and bytes of the files that were read last."""
+        """The reader of each dump, by its folder, with the time and bytes of the files that were read last."""
         self._followed_lock: Final = Lock()
 
     def _read(self, source: DumpSource) -> TfdbgDump:
@@ -47,7 +47,7 @@ class DumpCache(OpenedCache[DumpSource, TfdbgDump]):
             self._forget()
 
     def _forget(self) -> None:
-        """Keep no more of what reads dumps than of dumps."""
+        """Keep no more readers of dumps than dumps."""
         with self._followed_lock:
             latest = [following.latest for _, following in self._followed.values()]
             held = [0 if dump is None else dump.bytes for dump in latest]

@@ -1,15 +1,15 @@
-"""What a graph goes through before it is sent: graphs of functions become one, and large attributes are left out."""
+"""Processing of a graph before it is sent: function graphs are merged, and large attributes are left out."""
 
 from stepscope.summary.proto.graph_pb2 import GraphDef
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 
 def tensorboards_graph_of_functions(run_metadata: RunMetadata) -> GraphDef:
-    """Return the graphs of a run's functions as one, before they were optimized, as TensorBoard answers.
+    """Return the graphs of a run's functions as one, before optimization, as TensorBoard answers.
 
-    `stepscope.summary.graphs.functions.graph_of_functions` is what to look at: here, control inputs lose their nodes,
-    and calls of functions their names, as in TensorBoard. With several, names of nodes become ``graph_1/name`` and
-    names of functions ``graph_1_name``, so that graphs which have the same names stay apart (TensorBoard's
+    For viewing, use `stepscope.summary.graphs.functions.graph_of_functions`: here, as in TensorBoard, control inputs
+    lose their nodes, and function calls their names. With several graphs, node names become ``graph_1/name`` and
+    function names ``graph_1_name``, so that graphs with the same names stay distinct (TensorBoard's
     ``plugins/graph/graph_util.py``).
     """
     graphs = [found.pre_optimization_graph for found in run_metadata.function_graphs]
@@ -43,7 +43,7 @@ def _rename(graph: GraphDef, prefix: str) -> None:
 
 
 def leave_out_large_attributes(graph: GraphDef, largest: int, key: str) -> None:
-    """Remove attributes of nodes that take more than ``largest`` bytes; their names go to the attribute ``key``."""
+    """Remove node attributes of more than ``largest`` bytes; their names go to the attribute ``key``."""
     for node in graph.node:
         large = [name for name, value in node.attr.items() if value.ByteSize() > largest]
         for name in large:

@@ -32,12 +32,12 @@ _FIELDS: Final = {
 
 
 def is_known(series: Series) -> bool:
-    """Return whether the series has a version that can be read; what older events hold has none."""
+    """Return whether the series has a version that can be read; data of older events has none."""
     return series.kind == TAGGED_RUN_METADATA or series.plugin_content == b"1"
 
 
 def graphs_of(run: Run) -> dict[str, Any] | None:
-    """Return what graphs and profiles a run has, by tag; None where it has none."""
+    """Return a run's graphs and profiles by tag; None if it has none."""
     if run.kinds.isdisjoint({*_FIELDS, PLUGIN_NAME}):
         return None
     tags: dict[str, dict[str, Any]] = {}
@@ -54,7 +54,7 @@ def read_last(snapshot: Snapshot, run: str, tag: str, kinds: Iterable[str]) -> P
     """Return the last payload of a tag.
 
     Raises:
-        HTTPException: 404 where the run has no such tag of one of the kinds, 422 where it cannot be read.
+        HTTPException: 404 if the run has no such tag of one of the kinds, 422 if it cannot be read.
     """
     series = snapshot.series(run, tag)
     if series is None or series.kind not in kinds or not len(series):
@@ -67,10 +67,10 @@ def read_last(snapshot: Snapshot, run: str, tag: str, kinds: Iterable[str]) -> P
 
 
 def find_graph(snapshot: Snapshot, run: str, tag: str | None, *, conceptual: bool) -> GraphDef:
-    """Return the run's graph, or that of a tag: of the layers of a Keras model, or of operations.
+    """Return the graph of the run or of a tag: of a Keras model's layers, or of operations.
 
     Raises:
-        HTTPException: 404 where there is none, 422 where it cannot be read.
+        HTTPException: 404 if there is none, 422 if it cannot be read.
     """
     if conceptual:
         model = read_last(snapshot, run, tag or "", (KERAS_PLUGIN_NAME,))
@@ -90,7 +90,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/graphs/info")
     def info() -> dict[str, dict[str, Any]]:
-        """Run -> whether it has a graph of its own, and which of its tags hold graphs and profiles."""
+        """Run -> whether it has its own graph, and which of its tags hold graphs and profiles."""
         return {name: found for name, run in live.snapshot().runs.items() if (found := graphs_of(run)) is not None}
 
     @routes.get("/data/plugin/graphs/graph", response_class=Response)
@@ -117,7 +117,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/graphs/run_metadata", response_class=Response)
     def run_metadata(run: RunName, tag: TagName) -> Response:
-        """RunMetadata as text protobuf: the step stats of a profiled step."""
+        """Return RunMetadata as text protobuf: the step stats of a profiled step."""
         return text_answer(read_last(live.snapshot(), run, tag, (TAGGED_RUN_METADATA, RUN_METADATA)))
 
     return routes

@@ -25,7 +25,7 @@ Buckets = NDArray[np.float64]
 
 
 def readable(series: Series) -> Iterator[tuple[float, int, Buckets]]:
-    """Wall time, step and buckets of every point that can be decoded; the page says which cannot."""
+    """Yield the wall time, step, and buckets of every point that can be decoded; the page reports the others."""
     for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
         try:
             buckets = series.read(index).buckets
@@ -45,7 +45,7 @@ def as_percentiles(buckets: Buckets) -> list[list[float | str]]:
 
 
 def points(series: Series, convert: Callable[[Buckets], Any]) -> Response:
-    """Return rows of wall time, step and what ``convert`` makes of the buckets."""
+    """Return rows of wall time, step, and what ``convert`` makes of the buckets."""
     return json_answer(
         listed([json_number(wall_time), step, convert(buckets)] for wall_time, step, buckets in readable(series))
     )

@@ -27,7 +27,7 @@ def samples_of(series: Series) -> int:
 
 
 def pictures_at(series: Series, sample: int) -> Iterator[tuple[float | str, int, str]]:
-    """Wall time, step and key of every point that has the sample."""
+    """Yield the wall time, step, and key of every point that has the sample."""
     for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
         try:
             encoded = series.read(index).encoded

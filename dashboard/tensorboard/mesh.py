@@ -33,7 +33,7 @@ _EVERY_PART: Final = sum(1 << number for number in MeshPluginData.ContentType.va
 
 
 def plugin_data(series: Series) -> MeshPluginData | None:
-    """Return what a series' metadata says; None where it cannot be read or names no part of a mesh."""
+    """Return a series' metadata; None if it cannot be read or names no part of a mesh."""
     try:
         found = parse(MeshPluginData, series.plugin_content)
     except DecodeError:
@@ -42,7 +42,7 @@ def plugin_data(series: Series) -> MeshPluginData | None:
 
 
 def parts_of(run: Run) -> dict[str, list[tuple[Series, MeshPluginData]]]:
-    """Return the series of each mesh, by its name."""
+    """Return the series of each mesh, by mesh name."""
     meshes: dict[str, list[tuple[Series, MeshPluginData]]] = {}
     for series in run.of_kind(PLUGIN_NAME):
         data = plugin_data(series)
@@ -55,7 +55,7 @@ def find_parts(snapshot: Snapshot, run: str, tag: str) -> list[tuple[Series, Mes
     """Return the series of one mesh of one run.
 
     Raises:
-        HTTPException: 404, where the run has no such mesh.
+        HTTPException: 404 if the run has no such mesh.
     """
     found = parts_of(snapshot.runs[run]).get(tag, []) if run in snapshot.runs else []
     if not found:
@@ -65,7 +65,7 @@ def find_parts(snapshot: Snapshot, run: str, tag: str) -> list[tuple[Series, Mes
 
 
 def batch_size(series: Series, data: MeshPluginData) -> int:
-    """Return how many meshes a step has: as the metadata says, or where it does not, as the first point has."""
+    """Return the number of meshes in a step: from the metadata, or else from the first point."""
     if data.shape:
         return int(data.shape[0])
     try:
@@ -75,7 +75,7 @@ def batch_size(series: Series, data: MeshPluginData) -> int:
 
 
 def moments(parts: list[tuple[Series, MeshPluginData]]) -> Iterator[dict[str, Any]]:
-    """Yield every point of every part, by step: when it is of, and what its metadata says."""
+    """Yield every point of every part, in order of step: its time and its metadata."""
     steps = np.concatenate([series.steps for series, _ in parts])
     wall_times = np.concatenate([series.wall_times for series, _ in parts])
     part_of = np.repeat(np.arange(len(parts)), [len(series.steps) for series, _ in parts])
@@ -94,10 +94,10 @@ def moments(parts: list[tuple[Series, MeshPluginData]]) -> Iterator[dict[str, An
 
 
 def sample_bytes(series: Series, step: float, sample: int, part: Part) -> list[bytes]:
-    """Return the rows of one mesh of the batch, of each point at the step, in the part's own dtype.
+    """Return the rows of one mesh of the batch, for each point at the step, in the part's own dtype.
 
     Raises:
-        HTTPException: 404 where the batch is smaller, 422 where a point cannot be read.
+        HTTPException: 404 if the batch is smaller, 422 if a point cannot be read.
     """
     found: list[bytes] = []
     for index in np.flatnonzero(series.steps == step).tolist():
@@ -137,9 +137,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/mesh/meshes")
     def meshes(run: RunName, tag: TagName) -> Response:
-        """Return every step of every part of a mesh: its shape, the parts there are (1 << content type) and the
-        scene.
-        """
+        """Return every step of every part of a mesh: its shape, existing parts (1 << content type), and the scene."""
         return json_answer(listed(moments(find_parts(live.snapshot(), run, tag))))
 
     @routes.get("/data/plugin/mesh/data", response_class=Response)
@@ -150,7 +148,7 @@ def router(live: Live) -> APIRouter:
         step: Annotated[float, Query(allow_inf_nan=False)] = 0.0,
         sample: Index = 0,
     ) -> Response:
-        """Return the numbers of one part at one step, row by row: float32 vertices, int32 faces or uint8 colors."""
+        """Return the numbers of one part at one step, row by row: float32 vertices, int32 faces, or uint8 colors."""
         wanted = MeshPluginData.ContentType.Value(content_type)
         parts = [series for series, about in find_parts(live.snapshot(), run, tag) if about.content_type == wanted]
         content = [piece for series in parts for piece in sample_bytes(series, step, sample, content_type)]

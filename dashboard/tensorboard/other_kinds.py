@@ -1,4 +1,4 @@
-"""``/data/plugin/<kind>``: kinds of other distributions, of which TensorBoard has no routes; their values as tables."""
+"""``/data/plugin/<kind>``: other distributions' kinds, for which TensorBoard has no routes; their values as tables."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/{kind}/table")
     def table(kind: KindName, run: RunName, tag: TagName) -> Response:
-        """Return every point of one tag of one run: an array of objects, a key for each column of the kind's table."""
+        """Return every point of one tag of one run: an array of objects with a key per column of the kind's table."""
         _check(kind)
         snapshot = live.snapshot()
         find_series(snapshot, run, tag, kind)

@@ -1,4 +1,4 @@
-"""What a plugin of TensorBoard is here: a name in its listing of plugins, and routes."""
+"""A TensorBoard plugin as it exists here: a name in the list of plugins, and routes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from stepscope.summary.snapshot import Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class TensorboardPlugin:
-    """Routes that TensorBoard has for one or several kinds of summaries."""
+    """TensorBoard's routes for one or several kinds of summaries."""
 
     name: str
-    """TensorBoard's name of the plugin, which is in the paths of its routes: ``/data/plugin/<name>/...``."""
+    """TensorBoard's name of the plugin, used in the paths of its routes: ``/data/plugin/<name>/...``."""
     tab: str
-    """TensorBoard's title of its tab."""
+    """TensorBoard's title of the plugin's tab."""
     kinds: tuple[str, ...]
-    """The kinds of summaries of which any run must have one for the plugin to be active."""
+    """Kinds of summaries; the plugin is active if any run has one of them."""
     router: Callable[[Live], APIRouter] | None
-    """Makes the routes, over the latest snapshot; None where another plugin of the same module has them."""
+    """Makes the routes, over the latest snapshot; None if another plugin of the same module has them."""
     has_data: Callable[[Snapshot], bool] | None = None
-    """Whether a log directory has data for it, where `kinds` do not say that."""
+    """Whether a log directory has data for the plugin, if `kinds` do not tell."""
     reloads: bool = True
-    """Whether TensorBoard's page may ask for its data again by itself."""
+    """Whether TensorBoard's page may request the plugin's data again automatically."""
 
     def is_active(self, snapshot: Snapshot) -> bool:
-        """Return whether the log directory has data for it."""
+        """Return whether the log directory has data for the plugin."""
         if self.has_data is not None:
             return self.has_data(snapshot)
         return not snapshot.kinds.isdisjoint(self.kinds)

@@ -26,10 +26,10 @@ _RATIOS: Final = ("precision", "recall")
 
 
 def shown_thresholds(table: NDArray[np.float64]) -> int:
-    """Return how many thresholds are left when those at the end at which nothing counts as positive are cut off.
+    """Return the number of thresholds left after dropping those at the end at which nothing counts as positive.
 
-    Precision is not defined there. The first threshold always stays; counts are cut to whole numbers
-    (TensorBoard's ``plugins/pr_curve/pr_curves_plugin.py``).
+    Precision is undefined there. The first threshold always stays; counts are truncated to integers (TensorBoard's
+    ``plugins/pr_curve/pr_curves_plugin.py``).
     """
     positives = np.trunc(table[0]) + np.trunc(table[1])
     reached = np.flatnonzero(positives != 0)
@@ -37,7 +37,7 @@ def shown_thresholds(table: NDArray[np.float64]) -> int:
 
 
 def curve(found: PrCurve) -> dict[str, list[Any]]:
-    """Return the curve's rows and thresholds by name; counts as whole numbers."""
+    """Return the curve's rows and thresholds by name, with counts as integers."""
     shown = shown_thresholds(found.table)
     rows: dict[str, list[Any]] = {"thresholds": found.thresholds[:shown].tolist()}
     for name, row in zip(_COUNTS, found.table[:4, :shown].tolist(), strict=True):
@@ -48,7 +48,7 @@ def curve(found: PrCurve) -> dict[str, list[Any]]:
 
 
 def points(series: Series) -> Iterator[dict[str, Any]]:
-    """Wall time, step and curve of every point that can be decoded."""
+    """Yield the wall time, step, and curve of every point that can be decoded."""
     for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
         try:
             found = series.read(index)
@@ -69,9 +69,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/pr_curves/pr_curves")
     def pr_curves(tag: TagName, run: Annotated[list[str], Query(max_length=MOST_RUNS)]) -> Response:
-        """Return every curve of one tag of each run asked for: run -> points of counts, precision, recall and
-        thresholds.
-        """
+        """Return one tag's curves in each requested run: run -> points of counts, precision, recall, and thresholds."""
         snapshot = live.snapshot()
         found = {name: find_series(snapshot, name, tag, PLUGIN_NAME) for name in dict.fromkeys(run)}
         return json_answer(named((name, listed(points(series))) for name, series in found.items()))

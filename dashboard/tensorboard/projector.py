@@ -43,7 +43,7 @@ def find_run(snapshot: Snapshot, run: str) -> ProjectorRun:
     """Return the embeddings of a run.
 
     Raises:
-        HTTPException: 404 where it has none, 422 where its configuration cannot be read.
+        HTTPException: 404 if it has none, 422 if its configuration cannot be read.
     """
     found = projector_runs(snapshot).get(run)
     if found is None:
@@ -54,11 +54,10 @@ def find_run(snapshot: Snapshot, run: str) -> ProjectorRun:
 
 
 def reading(memory: MemoryBudget | Lease, read: Callable[[], T]) -> T:
-    """Return what ``read`` gives, within the memory that may be taken for reading.
+    """Return the result of ``read``, within the memory that reading may take.
 
     Raises:
-        HTTPException: 404 where an embedding or its file is not there, or cannot be read; 503 where others take the
-            memory.
+        HTTPException: 404 if an embedding or its file does not exist or cannot be read; 503 if others take the memory.
     """
     try:
         with memory.reading():
@@ -70,7 +69,7 @@ def reading(memory: MemoryBudget | Lease, read: Callable[[], T]) -> T:
 
 
 def with_shapes(found: ProjectorRun, budget: MemoryBudget) -> ProjectorConfig:
-    """Return the configuration, in which every embedding that can be read has a shape."""
+    """Return the configuration, with a shape for every embedding that can be read."""
     config = ProjectorConfig()
     config.CopyFrom(found.config)
     for info in config.embeddings:
@@ -84,9 +83,9 @@ def with_shapes(found: ProjectorRun, budget: MemoryBudget) -> ProjectorConfig:
 
 
 def row_pieces(budget: MemoryBudget, read: Callable[[], NDArray[np.float32]]) -> Iterator[memoryview]:
-    """Raw little-endian float32 [points, dimensions] that ``read`` gives, before the first piece.
+    """Yield raw little-endian float32 [points, dimensions] from ``read``, which runs before the first piece.
 
-    Its memory counts until all is sent, or nobody waits for it any more.
+    Its memory counts until everything is sent, or nobody waits for it any more.
 
     Raises:
         HTTPException: as `reading`.
@@ -111,7 +110,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/projector/runs")
     def runs() -> list[str]:
-        """Return the runs that have embeddings, of which the files are there."""
+        """Return the runs that have embeddings whose files exist."""
         return [name for name, found in projector_runs(live.snapshot()).items() if has_points(found)]
 
     @routes.get("/data/plugin/projector/info")
@@ -130,13 +129,13 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/projector/metadata", response_class=Response)
     def metadata(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:
-        """Return the labels of an embedding's points, as its TSV file has them."""
+        """Return the labels of an embedding's points, as in its TSV file."""
         found, embedding = find(run, name)
         return Response(reading(budget, lambda: read_metadata(found, embedding, num_rows)), media_type="text/plain")
 
     @routes.get("/data/plugin/projector/bookmarks", response_class=Response)
     def bookmarks(run: RunName, name: EmbeddingName) -> Response:
-        """Return the bookmarks of an embedding, as its JSON file has them."""
+        """Return the bookmarks of an embedding, as in its JSON file."""
         found, embedding = find(run, name)
         if not embedding.bookmarks_path:
             raise HTTPException(404, f"The embedding {name!r} has no bookmarks.")

@@ -1,4 +1,4 @@
-"""TensorBoard's plugins of which there are routes here, in its order."""
+"""TensorBoard's plugins that have routes here, in TensorBoard's order."""
 
 from typing import Final
 
@@ -35,4 +35,4 @@ PLUGINS: Final[tuple[TensorboardPlugin, ...]] = (
     mesh.PLUGIN,
     projector.PLUGIN,
 )
-"""Kinds that are in none of them are on the routes of `stepscope.dashboard.tensorboard.other_kinds`."""
+"""Kinds that belong to none of them use the routes of `stepscope.dashboard.tensorboard.other_kinds`."""

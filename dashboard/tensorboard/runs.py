@@ -11,9 +11,9 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/runs")
     async def runs() -> list[str]:
-        """Return names of all runs, in order of their first event.
+        """Return the names of all runs, in order of their first event.
 
-        Those whose files have none, as they are empty, last.
+        Runs without events, because their files are empty, come last.
         """
         snapshot = live.snapshot()
         empty = sorted({file.run for file in snapshot.health if not file.is_folder})

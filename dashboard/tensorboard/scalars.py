@@ -22,9 +22,7 @@ Format = Literal["json", "csv"]
 
 
 def csv_rows(series: Series) -> Iterable[Row]:
-    """Return all points for CSV, where TensorBoard writes numbers that are not finite as ``nan``, ``inf`` and
-    ``-inf``.
-    """
+    """Return all points for CSV, in which TensorBoard writes non-finite numbers as ``nan``, ``inf``, and ``-inf``."""
     columns = columns_of(series)
     return (
         row
@@ -39,7 +37,7 @@ def csv_rows(series: Series) -> Iterable[Row]:
 
 
 def scalar_series(snapshot: Snapshot, runs: Iterable[str], tag: str) -> list[Series]:
-    """Return the scalars of one tag in those of the runs that have it, each run once."""
+    """Return the scalars of one tag in the runs that have it, each run once."""
     found = (snapshot.series(run, tag) for run in dict.fromkeys(runs))
     return [series for series in found if series is not None and series.kind == SCALARS]
 
@@ -73,8 +71,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.post("/data/plugin/scalars/scalars_multirun")
     def scalars_multirun(request: Request, body: Body) -> Response:
-        """Return every point of one tag in several runs: a form with ``tag`` once and ``runs`` as often as there are
-        runs.
+        """Return every point of one tag in several runs: a form with ``tag`` once and ``runs`` once per run.
 
         The answer maps run -> points as ``scalars`` gives them, and leaves out runs without the tag.
         """

@@ -1,4 +1,4 @@
-"""The tags of each run with their names and descriptions, as TensorBoard's ``tags`` routes have them."""
+"""The tags of each run with their names and descriptions, as in TensorBoard's ``tags`` routes."""
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,9 +20,9 @@ def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
 
 
 class TagIndexes:
-    """Run -> tag -> display name and description, of one kind; any thread may ask.
+    """Run -> tag -> display name and description, for one kind; safe to use from any thread.
 
-    Of runs that are as they were when somebody last asked, the answer is kept: of ten thousand runs few grow.
+    Answers are kept for runs that have not changed since the last request: of ten thousand runs, few grow.
     """
 
     def __init__(self, kind: str) -> None:
@@ -30,7 +30,7 @@ class TagIndexes:
         self._known: Mapping[str, tuple[weakref.ref[Run], bytes]] = {}
 
     def answer(self, snapshot: Snapshot) -> Pieces:
-        """Return all runs that have the kind, a run a piece."""
+        """Return all runs that have the kind, one run per piece."""
         return json_answer(named(self._members(snapshot)))
 
     def _members(self, snapshot: Snapshot) -> Iterator[tuple[str, tuple[bytes]]]:

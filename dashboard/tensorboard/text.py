@@ -19,7 +19,7 @@ from stepscope.summary.series import Series
 
 
 def points(series: Series, *, markdown: bool) -> Iterator[dict[str, Any]]:
-    """Wall time, step and sanitized HTML of every point that can be decoded."""
+    """Yield the wall time, step, and sanitized HTML of every point that can be decoded."""
     for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
         try:
             strings = series.read(index).strings

@@ -32,19 +32,19 @@ from stepscope.summary.series import SCALARS, LazySeries, Run, Series
 from stepscope.summary.snapshot import Snapshot
 
 MOST_REQUESTS: Final = 1_000
-"""Time series, each of one tag, that one request may ask for."""
+"""Maximum time series, each of one tag, that one request may ask for."""
 
 MOST_POINTS: Final = 10_000_000
-"""Of one answer, which is some 60 bytes each; a histogram counts as `POINTS_A_HISTOGRAM`."""
+"""Maximum points of one answer, at some 60 bytes each; a histogram counts as `POINTS_A_HISTOGRAM`."""
 MOST_KEPT: Final = 1_000_000
-"""Points of answers that are kept to be repeated; what is beyond is written again."""
+"""Maximum points of answers kept for repetition; the rest is written again."""
 POINTS_A_HISTOGRAM: Final = 30
 
 Requests = Annotated[str, Query(max_length=LARGEST_BODY, description="A JSON list of plugin, tag, run and sample.")]
 
 
 def combined_description(by_run: Mapping[str, str]) -> str:
-    """Return the Markdown of a tag's descriptions, given those that are not empty by run.
+    """Return the Markdown of a tag's descriptions, given the nonempty ones by run.
 
     Runs that agree share a heading.
     """
@@ -61,7 +61,7 @@ def combined_description(by_run: Mapping[str, str]) -> str:
 
 
 def descriptions(snapshot: Snapshot, kind: str) -> dict[str, str]:
-    """Tag -> description as sanitized HTML, of the tags of a kind that have any."""
+    """Return tag -> description as sanitized HTML, for the tags of a kind that have one."""
     by_tag: dict[str, dict[str, str]] = {}
     for name, run in snapshot.runs.items():
         # Most runs describe nothing, and their series need not be made to know that.
@@ -82,7 +82,7 @@ def tags_by_run(snapshot: Snapshot, kind: str) -> Iterator[bytes]:
 
 
 def samples_by_tag(snapshot: Snapshot, kind: str) -> dict[str, Any]:
-    """Tag -> run -> number of samples, and the tags' descriptions."""
+    """Return tag -> run -> number of samples, and the tags' descriptions."""
     info: dict[str, dict[str, dict[str, int]]] = {}
     for name, run in snapshot.runs.items():
         for series in run.of_kind(kind):
@@ -91,13 +91,13 @@ def samples_by_tag(snapshot: Snapshot, kind: str) -> dict[str, Any]:
 
 
 def scalar_points(series: Series) -> Iterator[bytes]:
-    """Wall time, step and value of every point."""
+    """Yield the wall time, step, and value of every point."""
     for part in rows(series.columns):
         yield elements_of([{"wallTime": wall_time, "step": step, "value": value} for wall_time, step, value in part])
 
 
 def histogram_points(series: Series) -> Iterator[bytes]:
-    """Wall time, step and bins of every point that can be decoded."""
+    """Yield the wall time, step, and bins of every point that can be decoded."""
     for wall_time, step, buckets in readable(series):
         bins = [
             {"min": json_number(left), "max": json_number(right), "count": json_number(number)}
@@ -107,13 +107,13 @@ def histogram_points(series: Series) -> Iterator[bytes]:
 
 
 def image_points(series: Series, sample: int) -> Iterator[bytes]:
-    """Wall time, step and the key for ``imageData`` of every point that has the sample."""
+    """Yield the wall time, step, and key for ``imageData`` of every point that has the sample."""
     for wall_time, step, key in pictures_at(series, sample):
         yield orjson.dumps({"wallTime": wall_time, "step": step, "imageId": key})
 
 
 def problem_of(requested: Mapping[str, Any]) -> str:
-    """Return what is wrong with a request, in TensorBoard's words; empty where nothing is."""
+    """Return what is wrong with a request, in TensorBoard's words; empty if nothing is."""
     plugin = requested.get("plugin")
     sample = requested.get("sample")
     if not isinstance(requested.get("tag"), str):
@@ -128,7 +128,7 @@ def problem_of(requested: Mapping[str, Any]) -> str:
 
 
 def runs_asked_for(snapshot: Snapshot, run: Any) -> Iterator[Run]:
-    """Yield the run of that name, or all where there is none."""
+    """Yield the run of that name, or all runs if none is given."""
     if not run:
         yield from snapshot.runs.values()
     elif isinstance(run, str) and run in snapshot.runs:
@@ -140,20 +140,20 @@ class Question:
     """What one request asks for."""
 
     said: bytes
-    """Its own fields as a JSON object, which the answer repeats."""
+    """The request's own fields as a JSON object, which the answer repeats."""
     problem: str
-    """What is wrong with it; empty where nothing is."""
+    """What is wrong with the request; empty if nothing is."""
     runs: tuple[Run, ...]
-    """Those that are asked for."""
+    """The requested runs."""
     tag: str
     kind: str
     sample: int
 
     def series(self) -> Iterator[Series]:
-        """Yield the answer's series, of one run each.
+        """Yield the answer's series, one per run.
 
-        They are made again each time where runs make them when they are asked for: to keep those of 100,000 runs, each
-        of several objects, until all are sent has every garbage collection look through them.
+        They are created again on each call if runs create them on demand: if those of 100,000 runs, each of several
+        objects, were kept until all are sent, every garbage collection would scan them.
         """
         for run in self.runs:
             check_cancelled()
@@ -167,11 +167,11 @@ class Question:
 
     @cached_property
     def points(self) -> int:
-        """About how many the answer has, counted as points of scalars."""
+        """Approximate number of points in the answer, counted as points of scalars."""
         return sum(map(len, self.series())) * (POINTS_A_HISTOGRAM if self.kind == HISTOGRAMS else 1)
 
     def answer(self) -> Iterator[bytes]:
-        """Return its own fields, and a series per run or what is wrong with it."""
+        """Return the request's own fields, followed by a series per run or what is wrong with the request."""
         if self.problem:
             return iter([self.said[:-1] + b',"error":' + orjson.dumps(self.problem) + b"}"])
         return chain([self.said[:-1] + b',"runToSeries":'], named(self._with_some()), [b"}"])
@@ -194,7 +194,7 @@ def question(snapshot: Snapshot, requested: Mapping[str, Any]) -> Question:
     """Return what a request asks for.
 
     Raises:
-        HTTPException: 400 where it cannot be repeated in its answer.
+        HTTPException: 400 if the request cannot be repeated in its answer.
     """
     tag, kind, sample = requested.get("tag"), requested.get("plugin"), requested.get("sample")
     fields: dict[str, Any] = {"plugin": kind, "tag": tag}
@@ -211,11 +211,11 @@ def question(snapshot: Snapshot, requested: Mapping[str, Any]) -> Question:
 
 
 def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
-    """Return the answers to a JSON list of requests, in its order; those that are equal are worked out once.
+    """Return the answers to a JSON list of requests, in order; equal requests are computed once.
 
     Raises:
-        HTTPException: 400 where it is no such list, 413 where the answer would have more than `MOST_POINTS`, 422 where
-            points cannot be read any more.
+        HTTPException: 400 if it is not such a list, 413 if the answer would have more than `MOST_POINTS`, 422 if points
+            can no longer be read.
     """
     try:
         requested = json.loads(requests)
@@ -278,19 +278,19 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/timeseries/tags")
     def tags() -> Response:
-        """Return the tags of scalars and histograms by run, of images by tag, each with its description."""
+        """Return the tags of scalars and histograms by run and of images by tag, each with its description."""
         snapshot = live.snapshot()
         by_run = ((kind, tags_by_run(snapshot, kind)) for kind in (SCALARS, HISTOGRAMS))
         return json_answer(named(chain(by_run, [(IMAGES, [json_bytes(samples_by_tag(snapshot, IMAGES))])])))
 
     @routes.get("/data/plugin/timeseries/timeSeries")
     def get_time_series(requests: Requests) -> Response:
-        """Return every point of the series asked for: ``requests`` is a JSON list of plugin, tag, run and sample."""
+        """Return every point of the requested series: ``requests`` is a JSON list of plugin, tag, run, and sample."""
         return time_series_answer(live.snapshot(), requests)
 
     @routes.post("/data/plugin/timeseries/timeSeries")
     def post_time_series(request: Request, body: Body) -> Response:
-        """Return the same, with ``requests`` as the field of a form."""
+        """Return the same, with ``requests`` as a form field."""
         given = values_of(form_fields(request.headers.get("content-type", ""), body), "requests")
         if len(given) != 1:
             raise HTTPException(400, f"Expected the field 'requests' once, got it {len(given)} times.")

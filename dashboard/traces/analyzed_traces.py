@@ -1,4 +1,4 @@
-"""Opened traces with their facts and the tables made of them, kept for the last few."""
+"""The most recently opened traces, with their facts and the tables made of them."""
 
 import time
 from collections import OrderedDict
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_ANALYZED: Final = 8
-"""Traces whose facts are kept; facts can take as much memory as their trace."""
+"""Maximum traces whose facts are kept; facts can take as much memory as their trace."""
 MOST_RESULTS: Final = 64
-"""Results kept of each."""
+"""Maximum results kept per trace."""
 
 
 class Progress:
-    """What is being worked on, for people who wait; safe to use from many threads."""
+    """Work in progress, for people who wait; safe to use from many threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._lock = Lock()
@@ -37,7 +37,7 @@ class Progress:
 
     @contextmanager
     def doing(self, what: str) -> Iterator[None]:
-        """Say that ``what`` goes on inside the block."""
+        """Report ``what`` as in progress inside the block."""
         key = object()
         with self._lock:
             self._doing[key] = (what, self._clock())
@@ -48,19 +48,19 @@ class Progress:
                 del self._doing[key]
 
     def now(self) -> list[tuple[str, float]]:
-        """Return what goes on, and for how many seconds it has, the latest first."""
+        """Return what is in progress and for how many seconds, the latest first."""
         with self._lock:
             now = self._clock()
             return [(what, now - since) for what, since in reversed(self._doing.values())]
 
 
 class AnalyzedTrace:
-    """One trace with its facts, and whatever was worked out about it."""
+    """One trace with its facts and whatever was computed from it."""
 
     def __init__(self, opened: OpenedTrace, progress: Progress) -> None:
         self.source: Final = opened.source
         self.start_ns: Final = opened.start_ns
-        """The trace's beginning: the Timeline's times are since then."""
+        """The trace's beginning; the Timeline's times are relative to it."""
         self.facts: Final = Facts(opened.trace)
         self._progress = progress
         # Facts are worked out when they are asked for; two threads would do it twice. Who leaves meanwhile leaves what
@@ -69,9 +69,9 @@ class AnalyzedTrace:
         self._kept: OrderedDict[object, Any] = OrderedDict()
 
     def kept(self, key: object, what: str, make: Callable[[], T]) -> T:
-        """Return what ``make`` gave the first time it was asked for under ``key``.
+        """Return what ``make`` gave when ``key`` was first requested.
 
-        ``what`` says it to people who wait.
+        ``what`` describes the work to people who wait.
         """
         with held(self._lock):
             if key not in self._kept:
@@ -84,23 +84,23 @@ class AnalyzedTrace:
             return result
 
     def table(self, name: str) -> "pl.DataFrame":
-        """Return the table of one of Stepscope's own analyses of a trace."""
+        """Return the table of one of Stepscope's own trace analyses."""
         analysis = report.analyses("trace")[name]
         return self.kept(name, analysis.about, lambda: analysis.table(self.facts))
 
     def span(self, slice_index: int) -> tuple[int, int]:
-        """When a slice begins and ends, in nanoseconds since the trace's beginning."""
+        """Return the start and end of a slice, in nanoseconds since the trace's beginning."""
         trace = self.facts.trace
         start = int(trace.start_ns[slice_index]) - self.start_ns
         return start, start + int(trace.duration_ns[slice_index])
 
 
 class AnalyzedTraces:
-    """The traces that were opened last, with their facts; safe to use from many threads.
+    """The most recently opened traces, with their facts; safe to use from many threads.
 
     Args:
         traces: opens traces and keeps them.
-        most: how many traces are kept.
+        most: maximum number of traces kept.
     """
 
     def __init__(self, traces: TraceCache, most: int = MOST_ANALYZED) -> None:
@@ -111,7 +111,7 @@ class AnalyzedTraces:
         self._analyzed: OrderedDict[tuple[str, tuple[int, ...]], AnalyzedTrace] = OrderedDict()
 
     def get(self, source: TraceSource) -> AnalyzedTrace:
-        """Return a trace with its facts, opened now if need be.
+        """Return a trace with its facts, opening it if need be.
 
         Raises:
             TraceUnavailableError: it cannot be shown.
@@ -134,12 +134,12 @@ class AnalyzedTraces:
 
 
 def folder_of(source: TraceSource) -> tuple[str, PurePosixPath | None]:
-    """Return where a trace lies: the traces of one folder are the ranks of one job."""
+    """Return the location of a trace; the traces in one folder are the ranks of one job."""
     origin = source.origin
     return source.run, origin.relative_path.parent if isinstance(origin, Companion) else None
 
 
 def analyzed_traces_of(live: Live) -> AnalyzedTraces:
-    """Return the traces with their facts that callbacks and routes share; the Timeline opens them too."""
+    """Return the traces with their facts, shared by callbacks and routes; the Timeline opens them too."""
     traces = live.shared(TraceCache)
     return live.shared(AnalyzedTraces, lambda: AnalyzedTraces(traces))

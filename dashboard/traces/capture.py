@@ -27,19 +27,19 @@ from stepscope.summary.contents import Companion
 from stepscope.summary.errors import UserError
 
 LISTED_WITHIN_S: Final = 15.0
-"""How long the answer waits for the new trace to be found in the log directory."""
+"""How long the response waits for the new trace to be found in the log directory."""
 MOST_RUNS: Final = 1000
 LOGDIR_ITSELF: Final = "."
 _LOOK_S: Final = 0.25
 
 
 class CaptureOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a page asks for: a `CaptureRequest`, of whom, and where to put it."""
+    """A page's request: a `CaptureRequest`, the program to ask, and where to put the trace."""
 
     address: str
     token: str = ""
     run: str = LOGDIR_ITSELF
-    """The run that the trace is to belong to."""
+    """The run that the trace will belong to."""
     duration_ms: int | None = None
     steps: int | None = None
     options: CaptureOptions = CaptureOptions()
@@ -48,12 +48,12 @@ class CaptureOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class CaptureRules:
-    """Which programs pages may have recorded."""
+    """The programs that pages may record."""
 
     addresses: tuple[Address, ...] = ()
-    """Those that the dashboard was started with."""
+    """Programs that the dashboard was started with."""
     loopback: bool = True
-    """Those of this machine too: only where nobody else reaches the dashboard, since they trust who is on theirs."""
+    """Those on this machine too, since they trust all who are on it: only if nobody else reaches the dashboard."""
 
     @classmethod
     def of(cls, bound_host: str, addresses: Iterable[Address] = ()) -> Self:
@@ -61,7 +61,7 @@ class CaptureRules:
         return cls(tuple(addresses), is_loopback(bound_host))
 
     def check(self, address: Address) -> None:
-        """Raise HTTPException, 403, where the address must not be asked."""
+        """Raise HTTPException 403 if the address must not be asked."""
         if address in self.addresses or (self.loopback and is_loopback(address.host)):
             return
         what = "programs of this machine" if self.loopback else "no program, because other machines can reach it"
@@ -72,12 +72,12 @@ class CaptureRules:
 
 
 def router(live: Live, rules: CaptureRules) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     routes = APIRouter(tags=["capture"], route_class=LightRoute)
 
     @routes.get("/api/capture")
     def possible() -> messages.CaptureRules:
-        """Return whether anything can be recorded, and what there is to choose from."""
+        """Return whether anything can be recorded, and the available choices."""
         return {
             "why_not": why_not(live, rules),
             "loopback": rules.loopback,
@@ -89,10 +89,9 @@ def router(live: Live, rules: CaptureRules) -> APIRouter:
 
     @routes.post("/api/capture")
     async def capture(request: Request, body: JsonBody) -> Captured | CaptureProblem:
-        """Record a program; the answer comes when its trace is in the log directory.
+        """Record a program; the response comes when its trace is in the log directory.
 
-        A program that cannot be
-        recorded is no error of the caller: the answer then says why.
+        If a program cannot be recorded, that is not the caller's error: the response then says why.
         """
         order, wanted = ordered(body)
         try:
@@ -124,10 +123,10 @@ def why_not(live: Live, rules: CaptureRules) -> str:
 
 
 def ordered(body: bytes) -> tuple[CaptureOrder, CaptureRequest]:
-    """Return the order that a body holds, and its part for the program.
+    """Return the order in a body, and its part for the program.
 
     Raises:
-        HTTPException: 400 where it is none.
+        HTTPException: 400 if the body is not an order.
     """
     order = parsed(body, CaptureOrder, "This cannot be recorded", 400)
     try:
@@ -143,7 +142,7 @@ def target_folder(live: Live, rules: CaptureRules, run: str) -> Path:
     """Return the folder of a run of the log directory.
 
     Raises:
-        HTTPException: 409 where nothing can be written; 404 where there is no such run.
+        HTTPException: 409 if nothing can be written; 404 if there is no such run.
     """
     if reason := why_not(live, rules):
         raise HTTPException(409, reason)
@@ -163,7 +162,7 @@ def target_folder(live: Live, rules: CaptureRules, run: str) -> Path:
 async def finished(
     client: Client, wanted: CaptureRequest, folder: Path, is_over: Callable[[], bool], request: Request
 ) -> Capture:
-    """Return the capture, made by a thread; cancelled when the page goes away or the dashboard ends.
+    """Return the capture, made by a thread; canceled when the page goes away or the dashboard ends.
 
     Raises CaptureError.
     """
@@ -217,7 +216,7 @@ async def listed(live: Live, trace_path: Path) -> str | None:
 
 
 def answer(capture: Capture, trace: str | None) -> Captured:
-    """Return what the page gets."""
+    """Return the response for the page."""
     files = capture.files
     return {
         "trace": trace,
@@ -235,5 +234,5 @@ def answer(capture: Capture, trace: str | None) -> Captured:
 
 
 def sentence(text: str) -> str:
-    """Return text with a capital letter at its start, unless an address stands there."""
+    """Return text with an initial capital, unless it begins with an address."""
     return text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text

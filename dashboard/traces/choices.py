@@ -1,4 +1,4 @@
-"""How traces are offered to choose from."""
+"""How traces are offered for selection."""
 
 import re
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ _RECORDED: Final = re.compile(r"plugins/profile/(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d
 
 
 def newest(sources: Sequence[TraceSource]) -> str | None:
-    """Return id of the trace written last.
+    """Return the id of the trace written last.
 
-    A dropped one, which some user wanted to see, only where there is no other.
+    A dropped trace, which some user wanted to see, is returned only if there is no other.
     """
     return max(sources, key=lambda s: (s.kind != "dropped", s.modified, s.step or 0)).id if sources else None
 
 
 def choices(sources: Sequence[TraceSource], chosen: str | None) -> list[dict[str, Any]]:
-    """Return the traces as options grouped by run; one that is open but gone is kept, and said to be gone."""
+    """Return the traces as options grouped by run; one that is open but gone is kept and marked as gone."""
     groups: list[dict[str, Any]] = [
         {"group": title, "items": [{"value": s.id, "label": _label(s)} for s in listed]}
         for title, listed in groupby(sources, key=lambda s: s.run_title)
@@ -39,14 +39,14 @@ def choices(sources: Sequence[TraceSource], chosen: str | None) -> list[dict[str
 
 
 def trace_select(setting: Setting[str], snapshot: Snapshot, view: View, class_name: str) -> dmc.Select:
-    """Return the list of traces to choose from; the newest is chosen where the view names none."""
+    """Return the list of traces to choose from; the newest is selected if the view names none."""
     sources = trace_sources(snapshot)
     trace = setting.of(view) or newest(sources)
     return long_select(setting, trace, choices(sources, trace), "Trace", class_name, nothing="No matches")
 
 
 def open_button(class_name: str) -> html.Button:
-    """Open a trace from the user's own files; ``web/page/open_trace.ts`` listens."""
+    """Return the button that opens a trace from the user's own files; ``web/page/open_trace.ts`` listens."""
     return html.Button(
         [icon("open", 14), html.Span("Open")],
         className=f"{class_name} open-trace",

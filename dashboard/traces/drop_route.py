@@ -1,4 +1,4 @@
-"""``/api/traces/drop``: takes traces that are dropped on the page, or chosen there."""
+"""``/api/traces/drop``: accepts traces that are dropped or chosen on the page."""
 
 from typing import Final
 
@@ -13,17 +13,17 @@ from stepscope.dashboard.traces.dropped import trace_uploads
 
 PATH: Final = "/api/traces/drop"
 UPLOADS: Final = {PATH: LARGEST_UPLOAD}
-"""The most bytes of a trace that the route takes."""
+"""Maximum bytes of a trace that the route accepts."""
 
 
 def router(live: Live) -> APIRouter:
-    """Return the route over the log directory that ``live`` follows."""
+    """Return the route for the log directory that ``live`` follows."""
     routes = APIRouter(tags=["timeline"], route_class=SentenceRoute)
     uploads = trace_uploads(live)
 
     @routes.post(PATH)
     async def drop(request: Request, name: FileName) -> messages.DroppedTrace:
-        """Take a trace, which is listed from then on; the body is the file, as application/octet-stream."""
+        """Accept a trace, which is listed from then on; the body is the file, as application/octet-stream."""
         return {"id": await taken(request, lambda: uploads.begin(name))}
 
     return routes

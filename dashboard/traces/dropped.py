@@ -1,4 +1,4 @@
-"""Traces that were dropped on the page: listed beside those of the log directory until the server ends."""
+"""Traces dropped on the page: listed beside those of the log directory until the server ends."""
 
 from collections.abc import Callable
 from pathlib import PurePosixPath
@@ -17,7 +17,7 @@ class TraceUploads(DroppedFiles[DroppedTrace]):
 
     Args:
         listed: called with all of them whenever they change.
-        limits: as those of `DroppedFiles`.
+        limits: as for `DroppedFiles`.
     """
 
     def __init__(self, listed: Callable[[tuple[Companion, ...]], None], **limits: int) -> None:
@@ -25,13 +25,13 @@ class TraceUploads(DroppedFiles[DroppedTrace]):
         self._listed: Final = listed
 
     def begin(self, name: str) -> Upload[str]:
-        """Begin to take a trace, whose id is what its upload ends with.
+        """Begin the upload of a trace; finishing it returns the trace's id.
 
         Args:
-            name: what the user calls it; only its last part is used, and never as a path.
+            name: what the user calls the file; only its last part is used, and never as a path.
 
         Raises:
-            NoRoomError: too many are on their way.
+            NoRoomError: too many uploads are in progress.
             UploadError: there is no place for files.
         """
         return self._upload(name, self._add)

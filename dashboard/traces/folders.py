@@ -1,4 +1,4 @@
-"""Which files are traces, which of them are one recording twice, and those of a folder on the command line."""
+"""Which files are traces, which of them are the same recording, and the traces in a folder on the command line."""
 
 import os
 from collections.abc import Iterable, Set
@@ -15,46 +15,46 @@ from stepscope.summary.storage import is_address
 TRACE_SUFFIXES: Final = trace_suffixes()
 TRACE_PATTERNS: Final = tuple(f"*{suffix}" for suffix in TRACE_SUFFIXES)
 TRACE_RECOGNIZER: Final = Recognizer("trace", trace_endings(), begins_as_trace)
-"""For traces of other names, such as ``rank0.json.gz``."""
+"""Recognizes traces with other names, such as ``rank0.json.gz``."""
 _XPLANE: Final = ".xplane.pb"
 _CONVERTED: Final = (".trace.json.gz", ".trace.json")
 _FOR_PERFETTO: Final = ("perfetto_trace.json.gz", "perfetto_trace.json")
 _MOST_LOOKED_AT: Final = 100_000
-"""Entries below a folder that are looked at."""
+"""Maximum entries examined below a folder."""
 _MOST_NAMED: Final = 5
 MOST_OF_A_FOLDER: Final = 64
-"""Traces below a folder that are taken together."""
+"""Maximum traces below a folder that are taken together."""
 AnyPath = TypeVar("AnyPath", bound=PurePath)
 
 
 class DroppedTrace(Companion):
-    """A trace that a user has dropped on the page, of no run."""
+    """A trace that a user dropped on the page; it belongs to no run."""
 
     @property
     def bytes(self) -> int:
-        """On the disk."""
+        """Size on disk."""
         return self.size
 
     @property
     def paths(self) -> Set[str]:
-        """All of its files."""
+        """Paths of all its files."""
         return {self.path}
 
 
 def is_trace_name(name: str) -> bool:
-    """Return whether a file of this name is listed as a trace."""
+    """Return whether a file with this name is listed as a trace."""
     return name.lower().endswith(TRACE_SUFFIXES)
 
 
 def is_trace(companion: Companion) -> bool:
-    """Return whether a file of the log directory is listed as a trace: by its name, or by how it begins."""
+    """Return whether a file of the log directory is listed as a trace: by its name or its first bytes."""
     if isinstance(companion, DroppedTrace):
         return True
     return companion.recognized == TRACE_RECOGNIZER.name or is_trace_name(companion.relative_path.name)
 
 
 def is_trace_file(path: Path) -> bool:
-    """Return whether a local file is a trace: by its name, or by how it begins, whatever its name is.
+    """Return whether a local file is a trace: by its name or, whatever its name, by its first bytes.
 
     Raises:
         OSError: it cannot be read.
@@ -66,10 +66,11 @@ def is_trace_file(path: Path) -> bool:
 
 
 def same_recording(paths: Iterable[AnyPath]) -> dict[AnyPath, AnyPath]:
-    """By file the richer one of the same recording, for those that have such.
+    """Return the richer file of the same recording, by file, for files that have one.
 
-    JAX and TensorFlow write ``HOST.xplane.pb`` and, made of it, ``HOST.trace.json.gz``, which lacks steps and
-    arguments and has a million events at most; JAX also ``perfetto_trace.json.gz``, made of the only host's.
+    JAX and TensorFlow write ``HOST.xplane.pb`` and derive ``HOST.trace.json.gz`` from it, which lacks steps and
+    arguments and has a million events at most; JAX also writes ``perfetto_trace.json.gz``, derived from the only
+    host's.
     """
     known = {path.parent / path.name.lower(): path for path in paths}
     xplanes: dict[PurePath, list[AnyPath]] = {}
@@ -89,12 +90,12 @@ def same_recording(paths: Iterable[AnyPath]) -> dict[AnyPath, AnyPath]:
 
 
 def traces_at(given: str, most: int = MOST_OF_A_FOLDER) -> list[str]:
-    """Return the trace at a path or an address; of a folder those in it, or else those below it, each recording once.
+    """Return the trace at a path or address; for a folder, the traces in it or else below it, each recording once.
 
-    ``most`` is how many there may be.
+    ``most`` is their maximum number.
 
     Raises:
-        UserError: it is a folder without traces, or with very many, or one that cannot be listed.
+        UserError: it is a folder without traces, with very many, or one that cannot be listed.
     """
     if is_address(given) or not os.path.isdir(given):
         return [given]
@@ -118,7 +119,7 @@ def traces_at(given: str, most: int = MOST_OF_A_FOLDER) -> list[str]:
 
 
 def remote_traces(address: str) -> list[str]:
-    """Return the trace at an address; of a folder there all traces below it, by their names.
+    """Return the trace at an address; for a folder, all traces below it, recognized by their names.
 
     Raises:
         UserError: it cannot be listed, or has no traces.
@@ -163,7 +164,7 @@ def _may_be_read_as_trace(path: Path) -> bool:
 
 
 def _traces_below(folder: Path, most: int) -> list[Path]:
-    """As many as are needed to say that they are too many."""
+    """Return the traces below a folder, or enough of them to show that there are too many."""
     found: list[Path] = []
     looked = 0
     for place, folders, names in os.walk(folder):

@@ -1,4 +1,4 @@
-"""What the traces of a job tell together, read in the background while the page shows what is known."""
+"""What the traces of a job show together, read in the background while the page shows what is known."""
 
 import logging
 import threading
@@ -16,16 +16,16 @@ from stepscope.summary.contents import Companion
 from stepscope.summary.engine import Progress
 
 MOST_JOBS: Final = 3
-"""Jobs whose facts are kept; those of a thousand ranks are read again from the user's cache in a second."""
+"""Maximum jobs whose facts are kept; those of a thousand ranks are read again from the user's cache in a second."""
 FIRST_SECONDS: Final = 2.0
-"""How long a page waits for a first answer before it shows that there is none yet."""
+"""How long a page waits for a first result before it shows that there is none yet."""
 NOTICEABLY_MORE: Final = 1.25
-"""By how much ranks grow until the page, whose tables have a row for each, is made again."""
+"""Factor by which the ranks grow before the page, whose tables have a row for each, is rebuilt."""
 _log: Final = logging.getLogger(__name__)
 
 
 class GatheredRanks:
-    """The ranks of one job, more each time that somebody looks; safe to use from many threads.
+    """The ranks of one job, growing while they are read; safe to use from many threads.
 
     Args:
         sources: files, in the order of their ranks.
@@ -43,7 +43,7 @@ class GatheredRanks:
         self.sources: Final = tuple(sources)
         self.progress: Final = Progress(len(sources), 0)
         self.problem = ""
-        """Why it ended before its time; empty where it did not."""
+        """Why reading ended early; empty if it did not."""
         self._store: Final = store
         self._wanted: Final = _WhileWanted(closed)
         self._version = 0
@@ -54,25 +54,25 @@ class GatheredRanks:
 
     @property
     def version(self) -> str:
-        """Another whenever noticeably more is known, and at the end."""
+        """Changes whenever noticeably more is known, and at the end."""
         return f"{self.id} {self._version}"
 
     @property
     def running(self) -> bool:
-        """Whether more is on its way."""
+        """Whether more is coming."""
         return not self._ended.is_set()
 
     def now(self, *, wait: float = 0.0) -> CollectedRanks | None:
-        """Return what is known, having waited for a first answer; None where there is none yet."""
+        """Return what is known, after waiting up to ``wait`` seconds for a first result; None if there is none yet."""
         self._first.wait(wait)
         return self._ranks
 
     def stop(self) -> None:
-        """End it; what was read stays in the store."""
+        """Stop reading; what was read stays in the store."""
         self._wanted.cancel()
 
     def join(self, seconds: float) -> bool:
-        """Wait until it has ended; return whether it has."""
+        """Wait at most ``seconds`` until reading has ended; return whether it has."""
         return self._ended.wait(seconds)
 
     def _gather(self) -> None:
@@ -100,11 +100,11 @@ class GatheredRanks:
 
 
 class JobsOfRanks:
-    """The jobs that were looked at last; safe to use from many threads.
+    """The most recently viewed jobs; safe to use from many threads.
 
     Args:
         closed: whether the dashboard has ended.
-        store: makes the place where facts are kept.
+        store: creates the place where facts are kept.
     """
 
     def __init__(self, closed: Callable[[], bool], store: Callable[[], FactStore] = FactStore) -> None:
@@ -114,7 +114,7 @@ class JobsOfRanks:
         self._jobs: OrderedDict[str, GatheredRanks] = OrderedDict()
 
     def get(self, sources: Sequence[TraceSource]) -> GatheredRanks:
-        """Return the job of these files, whose reading begins now if need be."""
+        """Return the job of these files, starting to read them if need be."""
         key = fingerprint(key_of(sources))
         with self._lock:
             job = self._jobs.get(key)
@@ -127,7 +127,7 @@ class JobsOfRanks:
         return job
 
     def known(self, job_id: str) -> GatheredRanks | None:
-        """Return a job by its id, which counts as a look at it; None where it is not kept any more."""
+        """Return a job by its id, which counts as a view of it; None if it is no longer kept."""
         with self._lock:
             if job_id in self._jobs:
                 self._jobs.move_to_end(job_id)
@@ -148,7 +148,7 @@ class _WhileWanted(Cancellation):
 
 
 def key_of(sources: Sequence[TraceSource]) -> list[tuple[str, tuple[int, ...]]]:
-    """Return what is equal for equal traces."""
+    """Return a key that is equal for equal traces."""
     return [(source.id, source.version) for source in sources]
 
 

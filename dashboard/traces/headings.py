@@ -1,4 +1,4 @@
-"""How columns of analyses are called, in the page and in the terminal."""
+"""Headings of analysis columns, in the page and in the terminal."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,13 +29,13 @@ HEADINGS: Final[Mapping[str, str]] = {
     "dataloader": "Data loading",
     "cpu_exec": "Host operators",
 }
-"""Headings that are not just the column's name in words."""
+"""Headings that differ from the column's name in words."""
 MOMENTS: Final = ("start_ns", "end_ns", "time_ns")
 """Columns that are points in time; all other times are durations."""
 
 
 def heading(column: str) -> str:
-    """Return a column's name for people."""
+    """Return a human-readable column name."""
     if column in HEADINGS:
         return HEADINGS[column]
     for end in ("_ns", "_percent", "_bytes"):
@@ -47,11 +47,11 @@ def heading(column: str) -> str:
 
 
 def headings(names: Sequence[str], known: Mapping[str, Column] = MappingProxyType({})) -> dict[str, str]:
-    """Return the headings of a table's columns: where two would be the same, what is a share or a time says so.
+    """Return the headings of a table's columns; those that would be the same say which is a share or a time.
 
     Args:
-        names: of the columns.
-        known: what is known of some of them, by name; their own headings go before those that names give.
+        names: names of the columns.
+        known: what is known about some of them, by name; their own headings take precedence over those from names.
     """
     found = {name: (known[name].heading if name in known else "") or heading(name) for name in names}
     shares = {name for name in names if name.endswith("_percent")}

@@ -1,4 +1,4 @@
-"""``/api/capture/live``: what a running program shows by `stepscope.debug.show`, asked of its server frame by frame."""
+"""``/api/capture/live``: what a running program shows with `stepscope.debug.show`, fetched frame by frame."""
 
 import asyncio
 from typing import Any, Final
@@ -15,14 +15,14 @@ from stepscope.profiler.client import CaptureError, Client, parse_address
 from stepscope.summary.errors import UserError
 
 MOST_VIEWERS: Final = 16
-"""Requests that wait for a frame at once; each has a thread."""
+"""Maximum requests that wait for a frame at once; each has a thread."""
 _MOST_ANSWER: Final = 2 * MOST_FRAME_BYTES + (2 << 20)
-"""Pixels in base64, and what is said of each array."""
+"""Pixels in base64, and the description of each array."""
 _NO_ROUTE: Final = "nothing answers at this path"
 
 
 class LiveOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a page asks for, and of whom."""
+    """A page's request, and the program to ask."""
 
     address: str
     token: str = ""
@@ -30,13 +30,13 @@ class LiveOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def router(rules: CaptureRules) -> APIRouter:
-    """Return the route; it asks the programs that may be recorded too."""
+    """Return the route; it asks the same programs that may be recorded."""
     routes = APIRouter(tags=["capture"], route_class=LightRoute)
     viewers = asyncio.Semaphore(MOST_VIEWERS)
 
     @routes.post("/api/capture/live")
     async def frame(body: JsonBody) -> LiveFrame | NoLiveFrame | CaptureProblem:
-        """Return the program's next frame, or why there is none; waits for it as long as the request says."""
+        """Return the program's next frame, or why there is none; waits as long as the request says."""
         order = parsed(body, LiveOrder, "This cannot be shown", 400)
         try:
             address = parse_address(order.address)
@@ -60,7 +60,7 @@ def checked(found: dict[str, Any]) -> LiveFrame | NoLiveFrame:
     """Return what a program answered, if it is a frame.
 
     Raises:
-        CaptureError: it is none.
+        CaptureError: it is not.
     """
     try:
         if "sections" in found:
@@ -71,7 +71,7 @@ def checked(found: dict[str, Any]) -> LiveFrame | NoLiveFrame:
 
 
 def why(error: CaptureError) -> str:
-    """Return why there is no frame; a program that shows nothing is told how to."""
+    """Return why there is no frame; for a program that shows nothing, explain how to."""
     if _NO_ROUTE in str(error):
         return "The program shows nothing yet. Call stepscope.debug.show(name, array) in it, once per step."
     return sentence(str(error))

@@ -6,7 +6,7 @@ from stepscope.profiler.analysis.roofline import device_peaks, peaks_in_use
 
 
 def peaks_words(facts: Facts) -> str:
-    """Return whose peaks the roofline has, which, and where they are from; empty where none are known."""
+    """Return whose peaks the roofline uses, which ones, and their source; empty if none are known."""
     peaks = device_peaks(facts)
     if peaks is None:
         return ""

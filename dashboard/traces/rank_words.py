@@ -1,11 +1,11 @@
-"""How far the reading of many ranks is, in words."""
+"""Progress of reading many ranks, in words."""
 
 from stepscope.dashboard.server.numbers import counted, file_size
 from stepscope.summary.engine import Progress
 
 
 def progress_words(progress: Progress) -> str:
-    """Return how far it is, as a line such as "16 of 1,024 ranks read, 41 MB of 2.6 GB, about 110 s left"."""
+    """Return the progress as a line such as "16 of 1,024 ranks read, 41 MB of 2.6 GB, about 110 s left"."""
     left = progress.seconds_left()
     parts = [
         f"{progress.done:,} of {counted(progress.parts, 'rank')} read",

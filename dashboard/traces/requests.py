@@ -1,4 +1,4 @@
-"""What routes about traces share: their parameters, how a trace is found, and how answers are written."""
+"""Shared parts of routes about traces: parameters, how a trace is found, and how answers are written."""
 
 from typing import Annotated, Final
 
@@ -25,7 +25,7 @@ Numbers = Annotated[str | None, Query(max_length=16_384, description="Comma-sepa
 
 
 class TraceRequests:
-    """Finds the traces that requests name, and only those that the log directory has."""
+    """Finds the traces that requests name, and only those in the log directory."""
 
     def __init__(self, live: Live) -> None:
         self._live: Final = live
@@ -33,14 +33,14 @@ class TraceRequests:
         self._analyzed: Final[AnalyzedTraces] = analyzed_traces_of(live)
 
     def source(self, trace_id: str) -> TraceSource:
-        """Return the listed trace; `HTTPException` 404 where there is none of that id."""
+        """Return the listed trace; `HTTPException` 404 if none has that id."""
         try:
             return find_source(self._live.snapshot(), trace_id)
         except TraceUnavailableError as error:
             raise HTTPException(404, str(error)) from error
 
     def opened(self, trace_id: str) -> OpenedTrace:
-        """Return the trace, read now if need be; `HTTPException` 404 or 422 where it cannot be shown."""
+        """Return the trace, reading it now if need be; `HTTPException` 404 or 422 if it cannot be shown."""
         source = self.source(trace_id)
         try:
             return self._cache.get(source)

@@ -24,18 +24,18 @@ from stepscope.summary.source import readable
 
 RUN_METADATA_KINDS = ("graph_run_metadata", "graph_tagged_run_metadata")
 LATEST_NS = (1 << 62) - (1 << 20)
-"""A time beyond 146 years is damage, and arithmetic with it would need more than 64 bits."""
+"""Times beyond 146 years are damage, and arithmetic with them would need more than 64 bits."""
 
 LONGEST_COMPILATION = 120.0
 """Seconds."""
 
 SourceKind = Literal["run_metadata", "file", "dropped"]
 DROPPED: Final = "Dropped"
-"""What stands in the place of the run of a dropped trace."""
+"""Shown in place of the run of a dropped trace."""
 
 
 class TraceUnavailableError(Exception):
-    """A trace cannot be shown; the message says why, for a person."""
+    """A trace cannot be shown; the message is a human-readable reason."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +49,20 @@ class TraceSource:
     kind: SourceKind
     step: int | None
     size: int | None
-    """Bytes on disk, where known."""
+    """Bytes on disk, if known."""
     modified: float
     """Seconds since the epoch: the file's modification time or the point's wall time."""
     version: tuple[int, ...]
     """Equal for equal content: a cached trace with another version is read again."""
     origin: Series | Companion
     left_out: tuple[str, ...] = ()
-    """Names of files of the same recording that are not listed, as they have less."""
+    """Names of files of the same recording that are not listed because they have less."""
     run_title: str = ""
-    """What the run is called."""
+    """Display name of the run."""
 
     @property
     def file_name(self) -> str | None:
-        """Name of the file, for one that is a file."""
+        """Name of the file, if the trace is a file."""
         return readable(PurePosixPath(self.origin.relative_path.name)) if isinstance(self.origin, Companion) else None
 
 
@@ -72,7 +72,7 @@ def has_traces(snapshot: Snapshot) -> bool:
 
 
 def trace_sources(snapshot: Snapshot) -> tuple[TraceSource, ...]:
-    """Return all traces of the snapshot: by run in the snapshot's order, the newest of each run first."""
+    """Return all traces of the snapshot: by run in the snapshot's order, and newest first within each run."""
     found = [*_run_metadata(snapshot), *_files(snapshot), *_dropped(snapshot)]
     order = {name: position for position, name in enumerate(snapshot.runs)}
     found.sort(key=lambda s: (order.get(s.run, len(order)), s.run, -s.modified, -(s.step or 0), s.id))
@@ -143,7 +143,7 @@ def _files(snapshot: Snapshot) -> Iterator[TraceSource]:
 
 
 def dropped_id(trace: DroppedTrace) -> str:
-    """Return the id of a dropped trace, which no file of the log directory has."""
+    """Return the id of a dropped trace; no file of the log directory has the same one."""
     return f"|dropped|{trace.relative_path}"
 
 
@@ -197,7 +197,7 @@ def read_source(source: TraceSource) -> Trace:
 
 
 def open_trace(source: TraceSource) -> OpenedTrace:
-    """Read a trace and prepares its level of detail; raises as `read_source` does."""
+    """Read a trace and prepare its level of detail; raises what `read_source` raises."""
     # Where another process compiles the loops, to compile them here too would take longer.
     KERNELS.wait(LONGEST_COMPILATION)
     trace = read_source(source)
@@ -213,7 +213,7 @@ def open_trace(source: TraceSource) -> OpenedTrace:
 
 
 class TraceCache(OpenedCache[TraceSource, OpenedTrace]):
-    """The traces opened last."""
+    """The most recently opened traces."""
 
     def __init__(
         self,

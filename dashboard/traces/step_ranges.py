@@ -1,7 +1,7 @@
-"""Which steps of a run its traces cover, in the numbers of its curves, joined by number or by time.
+"""Which steps of a run its traces cover, in the step numbers of its curves, joined by number or by time.
 
-A trace counts steps as its profiler does, which need not be as the program logs them: a profiler that was restarted
-counts from 0, one that counts batches is ahead of epochs. Wall times tell which it is, see `join`.
+A trace counts steps as its profiler does, which may differ from how the program logs them: a profiler that was
+restarted counts from 0, and one that counts batches is ahead of epochs. Wall times decide; see `join`.
 """
 
 import threading
@@ -33,21 +33,21 @@ Floats = NDArray[np.float64]
 MOST_BYTES: Final = 200_000_000
 """Larger traces are not read in the background."""
 COMPRESSED: Final = 15
-"""A compressed trace counts as so many times its size: those of PyTorch are 20 to 30 times as long unpacked."""
+"""A compressed trace counts as this many times its size; those of PyTorch are 20 to 30 times as long unpacked."""
 MOST_TRACES: Final = 4_096
-"""The newest ones are told of."""
+"""Maximum traces reported, the newest ones."""
 MOST_STEPS: Final = 2_000
-"""Of one trace; the first ones are kept."""
+"""Maximum steps of one trace; the first ones are kept."""
 MOST_NUMBER: Final = 2**53
-"""A page has no larger whole numbers."""
+"""A page has no larger integers."""
 _LARGEST_STEP: Final = 2**63 - 1024
 """The largest float64 that is an int64."""
 MOST_ROWS: Final = 20_000
-"""Steps in one answer."""
+"""Maximum steps in one response."""
 MOST_SERIES: Final = 4
-"""Scalars of a run whose points tell when its steps were."""
+"""Maximum scalars of a run whose points tell when its steps were."""
 MOST_INSIDE: Final = 8
-"""Runs in a folder that has a trace; where there are more, nobody can say whose it is."""
+"""Maximum runs in a folder that has a trace; with more, the run of the trace cannot be determined."""
 SLACK_S: Final = 60.0
 
 
@@ -57,10 +57,10 @@ class MarkedSteps:
 
     numbers: Ints
     start_ns: Ints
-    """Since the trace's beginning, as the Timeline counts."""
+    """Relative to the trace's beginning, as in the Timeline."""
     duration_ns: Ints
     began: float | None
-    """Wall time of the trace's beginning in seconds; None where it does not say."""
+    """Wall time of the trace's beginning in seconds; None if the trace does not record it."""
     left_out: int = 0
 
 
@@ -72,9 +72,7 @@ class Unreadable:
 
 
 def marked_steps(opened: OpenedTrace) -> MarkedSteps:
-    """Return the steps of an opened trace: the first `MOST_STEPS`, without those whose number is not a number of a
-    step.
-    """
+    """Return the first `MOST_STEPS` steps of an opened trace, without those whose number is not a step number."""
     trace = opened.trace
     steps = [step for step in trace.steps if abs(step.number) <= MOST_NUMBER][:MOST_STEPS]
     return MarkedSteps(
@@ -92,20 +90,20 @@ class JoinedSteps:
 
     steps: Ints
     begins: Floats
-    """Wall times in seconds; NaN where not known."""
+    """Wall times in seconds; NaN if unknown."""
     ends: Floats
     joined: Joined
     settled: bool
-    """Whether points to come cannot change it."""
+    """Whether later points cannot change it."""
 
 
 def join(numbers: Ints, begins: Floats, ends: Floats, columns: Columns) -> JoinedSteps:
-    """Return the steps of curves that were trained while steps of a trace ran.
+    """Return the steps on the curves that were trained while the steps of a trace ran.
 
-    A number is right if the points that were logged last before a step and first after it do not say otherwise, give or
-    take 1: programs log a step before or after they tell the profiler of the next. If that holds for half of the steps,
-    the numbers are those of the curves. Otherwise a step is the last one that was logged while it ran; where none was,
-    the step that lies between the points around it.
+    A number is right unless the last point logged before a step or the first one after it contradicts it, give or take
+    1: programs log a step before or after they tell the profiler about the next. If that holds for half of the steps,
+    the numbers are those of the curves. Otherwise a step is the last one logged while it ran or, if none was, the step
+    between the points around it.
 
     Args:
         numbers: the steps as the trace counts them, int64[n].
@@ -137,12 +135,11 @@ def join(numbers: Ints, begins: Floats, ends: Floats, columns: Columns) -> Joine
 
 
 def joined_steps(marked: MarkedSteps, series: Sequence[Columns]) -> JoinedSteps:
-    """Return the steps of a trace on the curves of a run: as one of its scalars has their numbers, else as the first
-    has them.
+    """Return a trace's steps on the curves of a run: from a scalar that has their numbers, else from the first.
 
     Args:
         marked: what the trace marks.
-        series: points of scalars of the run, those that tell most first.
+        series: points of scalars of the run, the most informative first.
     """
     numbers = marked.numbers
     if marked.began is None:
@@ -159,7 +156,7 @@ def joined_steps(marked: MarkedSteps, series: Sequence[Columns]) -> JoinedSteps:
 
 
 def _walls_at(numbers: Ints, columns: Columns) -> Floats:
-    """When steps were logged, as far as the points of a scalar tell; NaN outside of them."""
+    """Return when steps were logged, as far as the points of a scalar tell; NaN outside them."""
     steps, first = np.unique(columns.steps, return_index=True)
     walls = columns.wall_times[first]
     return np.interp(numbers.astype(np.float64), steps, walls, left=np.nan, right=np.nan)
@@ -168,8 +165,8 @@ def _walls_at(numbers: Ints, columns: Columns) -> Floats:
 def curve_runs(snapshot: Snapshot, run: str) -> tuple[str, ...]:
     """Return the runs whose curves a trace of ``run`` may belong to.
 
-    The run itself; where it has no scalars, the nearest one above it that has, else the runs in it: programs often
-    profile into a folder beside or above the one that they log into.
+    The run itself; if it has no scalars, the nearest one above it that has, else the runs in it: programs often profile
+    into a folder beside or above the one that they log into.
     """
     parts = [] if run == "." else run.split("/")
     for length in range(len(parts), -1, -1):
@@ -193,7 +190,7 @@ def telling_series(snapshot: Snapshot, run: str) -> list[Series]:
 
 @dataclass(frozen=True)
 class Listing:
-    """What pages are told of the traces of a snapshot."""
+    """What pages are told about the traces of a snapshot."""
 
     pending: bool
     """Whether traces are still being read."""
@@ -203,13 +200,13 @@ class Listing:
 class StepRanges:
     """The steps of all traces of a log directory, by trace; safe to use from many threads.
 
-    Traces are read in a thread of its own, the newest first, one at a time; what is kept of each is small. The thread
-    rests as long as it read, so that those who wait for a page go first, and ends when nothing is left to read.
+    A separate thread reads the traces one at a time, the newest first; little is kept of each. The thread rests as long
+    as it read, so that those who wait for a page go first, and ends when nothing is left to read.
 
     Args:
         opener: opens a trace.
-        rest: waits for so many seconds.
-        most_bytes: larger traces are left to those who open them.
+        rest: waits for a number of seconds.
+        most_bytes: larger traces are left until they are opened.
     """
 
     def __init__(
@@ -228,7 +225,7 @@ class StepRanges:
         self._reader: threading.Thread | None = None
 
     def listing(self, snapshot: Snapshot) -> Listing:
-        """Return what is known now of the newest traces; those that are not known are read from here on."""
+        """Return what is known now about the newest traces; unknown ones are read from here on."""
         written = (source for source in trace_sources(snapshot) if source.kind != "dropped")
         sources = sorted(written, key=lambda source: -source.modified)[:MOST_TRACES]
         waiting = [source for source in sources if self._state(source) == "waiting"]
@@ -247,7 +244,7 @@ class StepRanges:
         self._keep(opened.source, marked_steps(opened))
 
     def row(self, snapshot: Snapshot, source: TraceSource) -> StepsOfTrace:
-        """Return one trace."""
+        """Return the steps of one trace."""
         state = self._state(source)
         known = self._find(source)
         problem = known.problem if isinstance(known, Unreadable) else ""
@@ -306,7 +303,7 @@ class StepRanges:
                 self._known.popitem(last=False)
 
     def _read(self, sources: Sequence[TraceSource]) -> None:
-        """Has traces read, in this order, instead of those that were asked for before."""
+        """Have traces read, in this order, instead of those requested before."""
         with self._lock:
             self._waiting = list(sources)
             if self._waiting and self._reader is None:
@@ -335,13 +332,13 @@ class StepRanges:
 
 
 def unpacked_size(source: TraceSource) -> int:
-    """About how many bytes of a trace there are to parse."""
+    """Return the approximate number of bytes to parse in a trace."""
     name = (source.file_name or "").lower()
     return (source.size or 0) * (COMPRESSED if name.endswith((".gz", ".zst", ".sstrace")) else 1)
 
 
 def step_ranges_of(live: Live) -> StepRanges:
-    """Return the steps of traces that all pages over a log directory share."""
+    """Return the steps of traces, shared by all pages of a log directory."""
     return live.shared(StepRanges)
 
 

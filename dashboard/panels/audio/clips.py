@@ -1,4 +1,4 @@
-"""Clips as they were logged: what they are, told from their first bytes, and what is known of them."""
+"""Clips as they were logged: their type, detected from the first bytes, and facts about them."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ EXTENSIONS: Final = {
     "audio/webm": "webm",
     UNKNOWN_TYPE: "bin",
 }
-"""The types that are said to a browser, and their file names' endings; nothing is ever sent as a page."""
+"""MIME types sent to a browser, with their file name extensions; nothing is ever sent as a page."""
 _NAMES: Final = {
     "audio/wav": "WAV",
     "audio/flac": "FLAC",
@@ -42,11 +42,11 @@ _SIGNATURES: Final = (
     ("audio/webm", 0, b"\x1aE\xdf\xa3"),
 )
 LONGEST_LABEL: Final = 20_000
-"""Characters of a label that are shown."""
+"""Maximum number of characters of a label that are shown."""
 
 
 class UndecodedError(PayloadError):
-    """The clip may well play, but it is not decoded here."""
+    """The clip may play in a browser, but it is not decoded here."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} are not decoded here: the clip plays if the browser can, but it has no waveform")
@@ -57,28 +57,28 @@ class Facts:
     """What is known of the clip at one step; zeros and empty texts where it is not."""
 
     samples: int
-    """Clips of this step."""
+    """Number of clips at this step."""
     size: int
-    """Bytes of the clip asked for."""
+    """Size of the requested clip in bytes."""
     mime_type: str
     """Empty if there is no clip to download."""
     format: str
-    """In words: "WAV, 16-bit PCM"."""
+    """As text: "WAV, 16-bit PCM"."""
     rate: int
-    """Frames per second; 0 where only a browser can tell."""
+    """Frames per second; 0 if only a browser can determine it."""
     channels: int
     frames: int
     seconds: float
     label: str
     """Sanitized HTML."""
     notice: str
-    """What is odd about the clip; empty if nothing is."""
+    """What is unusual about the clip; empty if nothing."""
     error: str
-    """Why there is no sound; empty if there is."""
+    """Why there is no sound; empty if there is sound."""
 
 
 def sniff(data: bytes) -> str:
-    """Return the MIME type by the first bytes; `UNKNOWN_TYPE` if they are of none that is served as sound."""
+    """Return the MIME type detected from the first bytes; `UNKNOWN_TYPE` if it is not one that is served as sound."""
     if data[:4] in (b"RIFF", b"RF64") and data[8:12] == b"WAVE":
         return "audio/wav"
     for mime_type, offset, signature in _SIGNATURES:
@@ -88,15 +88,15 @@ def sniff(data: bytes) -> str:
 
 
 def etag(clip: Clip) -> str:
-    """Return names the clip's bytes in HTTP."""
+    """Return the HTTP ETag of the clip's bytes."""
     return f'"{digest(clip.encoded)}"'
 
 
 def clip_of(audio: Audio, sample: int) -> Clip:
-    """Return one sample.
+    """Return the clip of one sample.
 
     Raises:
-        PayloadError: there is no such sample.
+        PayloadError: if the sample does not exist.
     """
     if not 0 <= sample < len(audio.clips):
         raise PayloadError(f"there is no sample {sample}: this step has {counted(len(audio.clips), 'clip')}")
@@ -104,10 +104,10 @@ def clip_of(audio: Audio, sample: int) -> Clip:
 
 
 def sound_of(clip: Clip, cache: SoundCache, moment: Hashable = None) -> Sound:
-    """Return the clip's sound, which the cache finds by the moment from then on, if there is one.
+    """Return the clip's sound; if a moment is given, the cache finds the sound by it from then on.
 
     Raises:
-        PayloadError: it is damaged, not decoded here, or too long.
+        PayloadError: if the clip is damaged, not decoded here, or too long.
     """
     mime_type = sniff(clip.encoded)
     if mime_type == UNKNOWN_TYPE:
@@ -122,7 +122,7 @@ def sound_of(clip: Clip, cache: SoundCache, moment: Hashable = None) -> Sound:
 
 
 def describe(series: Series, index: int, sample: int, cache: SoundCache) -> Facts:
-    """Return what is known of the clip of a point, or why there is none."""
+    """Return the facts about a point's clip, or why there is none."""
     nothing = Facts(0, 0, "", "", 0, 0, 0, 0.0, "", "", "")
     try:
         audio: Audio = series.read(index)

@@ -1,4 +1,4 @@
-"""Waveforms and spectrograms: pure functions from a stretch of sound to as many numbers as there are pixels."""
+"""Waveforms and spectrograms: pure functions from a range of frames to as many numbers as there are pixels."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ Scale: TypeAlias = Literal["linear", "mel"]
 
 FFT_SIZES: Final = (512, 1024, 2048, 4096)
 MOST_CHANNELS: Final = 8
-"""Channels that are drawn."""
+"""Maximum number of channels that are drawn."""
 MOST_WIDTH: Final = 4096
 MOST_HEIGHT: Final = 1024
 LEVELS_PER_DB: Final = 2
-"""A spectrogram's byte 255 is its `Spectrogram.top`, each one below is half a decibel less."""
+"""Levels per decibel: byte 255 of a spectrogram is its `Spectrogram.top`; each level below is half a decibel less."""
 
 _AT_A_TIME: Final = 1 << 20
-"""Numbers that are worked on at once."""
+"""Maximum number of values processed at once."""
 _MOST_TRANSFORMED: Final = 1 << 24
-"""Numbers that go through Fourier transforms for one picture: about half a second's work."""
+"""Maximum number of values that go through Fourier transforms for one image: about half a second of work."""
 
 
 @dataclass(frozen=True)
 class Envelope:
-    """The lowest and the highest number of each pixel."""
+    """The minimum and maximum of each pixel."""
 
     bounds: NDArray[np.float32]
-    """[channels, width, 2]; NaN where a pixel has no finite number."""
+    """[channels, width, 2]; NaN where a pixel has no finite value."""
     not_finite: int
-    """Numbers that are NaN or infinite, which no pixel shows."""
+    """Number of NaN or infinite values, which no pixel shows."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,21 @@ class Spectrogram:
     """Levels over time and frequency."""
 
     levels: NDArray[np.uint8]
-    """[height, width], the highest frequency first; 0 is silence, and whatever is more than 127 dB below ``top``."""
+    """[height, width], highest frequency first; 0 is silence or anything more than 127 dB below ``top``."""
     top: float
-    """Decibels of level 255: 0, or what the loudest exceeds it by. 0 dB is a sine of full scale."""
+    """Decibels of level 255: 0, or the loudest value if that is above 0. 0 dB is a full-scale sine."""
     is_whole: bool
-    """Every frame went in; otherwise each pixel is the loudest of some windows in it."""
+    """Whether every frame was used; otherwise each pixel is the loudest of some of its windows."""
 
 
 def envelope(sound: Sound, start: int, stop: int, width: int) -> Envelope:
-    """Return the waveform of a stretch, of the first `MOST_CHANNELS` channels.
+    """Return the waveform of a range of frames, for the first `MOST_CHANNELS` channels.
 
     Args:
         sound: the clip.
         start: first frame.
-        stop: end of the stretch, after its last frame.
-        width: pixels; where the stretch has fewer frames, each frame is one.
+        stop: end of the range, after its last frame.
+        width: number of pixels; if the range has fewer frames, each frame is one pixel.
     """
     start, stop = _within(sound, start, stop)
     frames = stop - start
@@ -86,21 +86,21 @@ def envelope(sound: Sound, start: int, stop: int, width: int) -> Envelope:
 def spectrogram(
     sound: Sound, start: int, stop: int, *, width: int, height: int, fft: int, scale: Scale, channel: int | None = None
 ) -> Spectrogram:
-    """Return the amplitude spectrum over time, by Fourier transforms of overlapping periodic Hann windows.
+    """Return the amplitude spectrum over time, computed by Fourier transforms of overlapping periodic Hann windows.
 
-    A sine of amplitude 1 is 0 dB: 20 log10(2 |X| / sum(window)). A pixel is the loudest of its windows, which lie half
-    a window apart or closer, and of its frequencies; where it has none, the frequency nearest to its middle. Beyond
-    the clip's ends is silence; what is not finite counts as silence.
+    A sine of amplitude 1 is 0 dB: 20 log10(2 |X| / sum(window)). A pixel shows the loudest of its windows, which lie
+    half a window apart or closer, and of its frequencies; a pixel without any frequency shows the one nearest to its
+    middle. Frames beyond the clip's ends and non-finite values count as silence.
 
     Args:
         sound: the clip.
         start: first frame.
-        stop: end of the stretch, after its last frame.
-        width: most pixels in time; short stretches have fewer, an eighth of a window apart.
-        height: most pixels in frequency, from 0 to half of the rate; there are no more than frequencies.
-        fft: frames of a window.
-        scale: equal steps of a pixel in hertz, or in mel.
-        channel: counted from 0; None for the mean of all.
+        stop: end of the range, after its last frame.
+        width: maximum number of pixels in time; short ranges have fewer, an eighth of a window apart.
+        height: maximum number of pixels in frequency, from 0 to half the rate; never more than there are frequencies.
+        fft: number of frames per window.
+        scale: whether pixels are equal steps in hertz or in mel.
+        channel: channel, counted from 0; None for the mean of all.
     """
     start, stop = _within(sound, start, stop)
     frames = stop - start
@@ -123,7 +123,7 @@ def spectrogram(
 
 
 def row_edges(height: int, rate: int, scale: Scale) -> NDArray[np.float64]:
-    """Hertz at the edges of a spectrogram's rows, rising: float64 ``[height + 1]``."""
+    """Return the edges of a spectrogram's rows in hertz, ascending: float64 ``[height + 1]``."""
     nyquist = rate / 2
     match scale:
         case "linear":
@@ -137,7 +137,7 @@ def row_edges(height: int, rate: int, scale: Scale) -> NDArray[np.float64]:
 
 
 def _rows(height: int, fft: int, rate: int, scale: Scale) -> NDArray[np.int64]:
-    """Return first bin, and the one after the last, of every row, flat: what `numpy.maximum.reduceat` takes."""
+    """Return the first bin, and the one after the last, of every row, flat, as `numpy.maximum.reduceat` takes them."""
     edges = row_edges(height, rate, scale) * fft / rate
     first, stop = np.ceil(edges[:-1]).astype(np.int64), np.ceil(edges[1:]).astype(np.int64)
     stop[-1] = fft // 2 + 1
@@ -149,7 +149,7 @@ def _rows(height: int, fft: int, rate: int, scale: Scale) -> NDArray[np.int64]:
 
 
 def _spectra(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> NDArray[np.float64]:
-    """Return amplitudes ``[windows, fft / 2 + 1]`` of the windows that begin at these frames."""
+    """Return the amplitudes ``[windows, fft / 2 + 1]`` of the windows that begin at these frames."""
     # Hann's window without its last, so that it repeats.
     hann = np.hanning(fft + 1)[:-1]
     amplitudes = np.abs(np.fft.rfft(_windows(sound, first_frames, fft, channel) * (hann / hann.sum())))
@@ -159,7 +159,7 @@ def _spectra(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: i
 
 
 def _windows(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> Numbers:
-    """Return the frames of windows that begin at these, ``[windows, fft]``."""
+    """Return the frames ``[windows, fft]`` of the windows that begin at these frames."""
     base, stop = int(first_frames[0]), int(first_frames[-1]) + fft
     found = np.zeros((len(first_frames), fft), np.float32)
     if stop - base > found.size:
@@ -172,7 +172,7 @@ def _windows(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: i
 
 
 def _fill(row: NDArray[np.float32], sound: Sound, first: int, channel: int | None) -> None:
-    """Put the frames from ``first`` on into ``row``, which is silence where the clip has none."""
+    """Copy the frames from ``first`` on into ``row``, which is silence where the clip has no frames."""
     piece = sound.read(first, first + len(row))
     before = max(0, -first)
     row[before : before + len(piece)] = piece.mean(axis=1, dtype=np.float64) if channel is None else piece[:, channel]

@@ -1,4 +1,4 @@
-"""The audio panel: one card per tag, with a clip of every shown run at one step."""
+"""The audio panel: one card per tag, with the clip of every shown run at one step."""
 
 from dash import dcc, html
 
@@ -50,7 +50,7 @@ class AudioPanel(CardPanel):
 
 
 def toolbar(view: View) -> html.Div:
-    """Tag filter, what is drawn and how, and how it is played."""
+    """Return the controls: tag filter, what is drawn and how, and playback."""
     pictures = {"both": "Both", "waveform": "Waveform", "spectrogram": "Spectrogram"}
     return html.Div(
         [
@@ -80,7 +80,7 @@ def toolbar(view: View) -> html.Div:
 
 
 def select(setting: Setting[str], view: View, options: dict[str, str], label: str, title: str) -> html.Label:
-    """Return a choice from a list, ``options`` as value -> label."""
+    """Return a dropdown; ``options`` maps values to labels."""
     box = short_select(setting, view, options, title, className="short-select")
     return html.Label([html.Span(label), box], className="field", title=title)
 
@@ -92,12 +92,12 @@ def card(tag: str, wide: bool, on: Shown) -> html.Article:
 
 
 def depends(tag: str, on: Draw) -> object:
-    """Return what a card is made of."""
+    """Return what a card depends on."""
     return [(series.run, series.version) for series in on.series_of_tag(tag, PLUGIN_NAME)]
 
 
 def draw(tag: str, on: Draw) -> CardData:
-    """Run of a card with their colors, steps and wall times; the clips are asked for when they are looked at."""
+    """Return the runs of a card with their colors, steps and wall times; clips are requested when they are viewed."""
     return {
         "tag": tag,
         "runs": [

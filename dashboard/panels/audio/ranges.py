@@ -1,4 +1,4 @@
-"""Parts of a body, as browsers ask for them to seek in a clip (RFC 9110, section 14)."""
+"""Parts of a body, as browsers request them to seek in a clip (RFC 9110, section 14)."""
 
 import re
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 
 
 def byte_range(header: str, size: int) -> tuple[int, int] | Literal["none", "unsatisfiable"]:
-    """Return the first byte and the end of what a Range header asks for.
+    """Return the first byte and the end of the range that a Range header requests.
 
-    "none" where the whole is to be sent: no header, one that is not understood, or several ranges.
+    Return "none" if the whole body is to be sent: the header is missing, not understood, or has several ranges.
     """
     found = _RANGE.fullmatch(header.strip())
     if found is None or found[1] == found[2] == "":
@@ -31,13 +31,13 @@ def byte_range(header: str, size: int) -> tuple[int, int] | Literal["none", "uns
 
 
 def ranged(request: Request, body: bytes, mime_type: str, headers: dict[str, str]) -> Response:
-    """Return the body, the part of it that the request names (206), 304 where the client has it, or 416.
+    """Return the body, the requested part of it (206), 304 if the client already has it, or 416.
 
     Args:
-        request: may have Range, If-Range and If-None-Match.
-        body: the whole.
-        mime_type: its type.
-        headers: with an ETag.
+        request: may have Range, If-Range and If-None-Match headers.
+        body: the whole body.
+        mime_type: type of the body.
+        headers: must include an ETag.
     """
     headers = {**headers, "Accept-Ranges": "bytes"}
     if headers["ETag"] in request.headers.get("if-none-match", ""):

@@ -1,4 +1,4 @@
-"""The clips over HTTP: their bytes, what is known of them, and their waveforms and spectrograms."""
+"""Clips over HTTP: their bytes, facts about them, and their waveforms and spectrograms."""
 
 from collections.abc import Hashable
 from typing import Annotated, Final
@@ -33,7 +33,7 @@ def read_clip(series: Series, index: int, sample: int) -> Clip:
     """Return a clip of a series.
 
     Raises:
-        HTTPException: 404 where there is no such point; 422 where it cannot be read or has no such sample.
+        HTTPException: 404 if the point does not exist; 422 if it cannot be read or does not have the sample.
     """
     try:
         return clip_of(series.read(index), sample)
@@ -47,7 +47,7 @@ def read_sound(live: Live, series: Series, index: int, sample: int) -> Sound:
     """Return the sound of a clip.
 
     Raises:
-        HTTPException: 404 where there is no such point; 422 where its sound cannot be decoded here.
+        HTTPException: 404 if the point does not exist; 422 if its sound cannot be decoded here.
     """
     cache = live.shared(SoundCache)
     moment = _moment_of(series, index, sample)
@@ -62,7 +62,7 @@ def read_sound(live: Live, series: Series, index: int, sample: int) -> Sound:
 
 
 def _moment_of(series: Series, index: int, sample: int) -> Hashable:
-    """Return what tells a sample of a point from all others; None where there is no such point."""
+    """Return a key that identifies a sample of a point; None if the point does not exist."""
     if index >= len(series):
         return None
     written = int(series.steps[index]), float(series.wall_times[index])
@@ -70,10 +70,10 @@ def _moment_of(series: Series, index: int, sample: int) -> Hashable:
 
 
 def caching(series: Series, index: int, step: int | None, wall_time: float | None) -> dict[str, str]:
-    """Return whether an answer may be kept: for good, where the request names the moment of the point.
+    """Return the header that says how long a response may be cached: for good, if the request names the point's moment.
 
     Raises:
-        HTTPException: 404 where the point is of another moment, because the run was started again.
+        HTTPException: 404 if the point has another moment, because the run was restarted.
     """
     if step is None or wall_time is None:
         return {"Cache-Control": LOOK_AGAIN}
@@ -83,7 +83,7 @@ def caching(series: Series, index: int, step: int | None, wall_time: float | Non
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the panel's routes, over the latest snapshot."""
+    """Return the panel's routes for the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
     _add_clip_routes(routes, live)
     _add_picture_routes(routes, live)
@@ -94,7 +94,7 @@ def _add_clip_routes(routes: APIRouter, live: Live) -> None:
     @routes.get("/point")
     @heavy
     def point(run: RunName, tag: TagName, index: Index, sample: Index = 0) -> Facts:
-        """Return what is known of the clip at one step, or why there is no sound."""
+        """Return facts about the clip at one step, or why there is no sound."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         if index >= len(series):
             raise HTTPException(404, f"{run!r} has {len(series)} points of {tag!r}; there is no number {index}.")
@@ -111,7 +111,7 @@ def _add_clip_routes(routes: APIRouter, live: Live) -> None:
         wall_time: float | None = None,
         download: bool = False,
     ) -> Response:
-        """Return the bytes of one clip, or the part of them that the header Range names."""
+        """Return the bytes of one clip, or the part of them that the Range header requests."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         headers = caching(series, index, step, wall_time)
         found = read_clip(series, index, sample)
@@ -136,10 +136,10 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """Return the lowest and highest number of each pixel of a stretch, as `stepscope.dashboard.server.binary`
-        writes them.
+        """Return the minimum and maximum of each pixel of a range, in the format of
+        `stepscope.dashboard.server.binary`.
 
-        "channels", "width" and "not_finite", and the column "bounds", float32 ``[channels, width, 2]``.
+        The header has "channels", "width" and "not_finite"; the column "bounds" is float32 ``[channels, width, 2]``.
         """
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         headers = caching(series, index, step, wall_time)
@@ -172,9 +172,9 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """Return levels of half a decibel over frequency and time, as `stepscope.dashboard.server.binary` writes them.
+        """Return levels of half a decibel over frequency and time, packed as in `stepscope.dashboard.server.binary`.
 
-        "height", "width", "top" (decibels of level 255) and "is_whole", and the column "levels", uint8
+        The header has "height", "width", "top" (decibels of level 255) and "is_whole"; the column "levels" is uint8
         ``[height, width]``.
         """
         if fft not in FFT_SIZES:

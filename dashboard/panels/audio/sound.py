@@ -1,4 +1,4 @@
-"""Sound of clips as numbers, decoded by libsndfile (`soundfile`): WAV, FLAC, Ogg and MP3."""
+"""Clips decoded to numbers by libsndfile (`soundfile`): WAV, FLAC, Ogg and MP3."""
 
 import re
 from collections import OrderedDict
@@ -25,17 +25,17 @@ Numbers: TypeAlias = NDArray[np.float32]
 """[frames, channels]; full scale is -1..1, which floats may exceed."""
 
 MOST_KEPT: Final = 1 << 25
-"""Numbers of a clip that are kept decoded: 12 minutes of 44,100 Hz. Longer ones are read by stretches."""
+"""Maximum number of values of a clip that is kept decoded: 12 minutes at 44,100 Hz. Longer clips are read in parts."""
 MOST_COUNTED: Final = 1 << 30
-"""Numbers of a clip from which it is too long: some seconds' work to decode them once."""
+"""Number of values beyond which a clip is too long: decoding that many takes a few seconds."""
 _AT_A_TIME: Final = 1 << 19
 _MOST_SOUNDS: Final = 64
 _UNKNOWN: Final = 1 << 62
-"""Frames from which a header does not know how many there are."""
+"""Frame count from which the header does not know the actual number."""
 _MP3_LEAD: Final = 9 * 1152
-"""Frames before those that are wanted: what a leap goes to lacks the bits that earlier packets hold for it."""
+"""Frames to decode before the requested ones: after a seek, the bits that earlier packets hold are missing."""
 _NO_FRAME: Final = 7
-"""What libsndfile says of MP3 without a frame of sound is that there is no file."""
+"""Error code for MP3 without an audio frame; libsndfile's own message is that there is no file."""
 _ENCODINGS: Final = {
     "PCM_U8": "8-bit PCM",
     "PCM_S8": "8-bit PCM",
@@ -55,7 +55,7 @@ _ENCODINGS: Final = {
 _COUNTED_BY_HEADER: Final = frozenset({"PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE"})
 _CUT: Final = re.compile(r"^data\s*: (\d+) \(should be (\d+)\)$", re.MULTILINE)
 _STREAMED: Final = 0xFFFFFFFF
-"""Bytes of sound in the header of a WAV that was written without knowing its end."""
+"""Size of the sound in the header of a WAV that was written before its length was known."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Encoded:
 
     content: bytes
     name: str
-    """Of its format: "WAV"."""
+    """Name of the format, such as "WAV"."""
 
     @cached_property
     def id(self) -> str:
@@ -76,31 +76,31 @@ class Encoded:
 
 
 class _Named(NamedTuple):
-    """What tells a clip from others, without its bytes."""
+    """The identity of a clip, without its bytes."""
 
     id: str
     version: Hashable
 
 
 class Sound:
-    """A clip whose frames are read by stretches; safe to use from many threads."""
+    """A clip whose frames are read in parts; thread-safe."""
 
     def __init__(self, file: "SoundFile", numbers: Numbers | None, frames: int, notice: str, size: int) -> None:
-        """Prepare a clip of some frames.
+        """Prepare a clip.
 
         Args:
             file: the opened clip.
-            numbers: its frames, where they are few enough to be kept.
-            frames: how many there are.
-            notice: what is odd about it.
-            size: bytes of the encoded clip.
+            numbers: its decoded frames, if there are few enough to keep.
+            frames: the number of frames.
+            notice: what is unusual about it.
+            size: size of the encoded clip in bytes.
         """
         self.rate: Final = int(file.samplerate)
         self.channels: Final = int(file.channels)
         self.frames: Final = frames
         self.encoding: Final = _ENCODINGS.get(file.subtype, file.subtype_info)
         self.notice: Final = notice
-        """What is odd about the clip but does not keep it from being read; empty if nothing is."""
+        """What is unusual about the clip but does not prevent reading it; empty if nothing."""
         self.bytes: Final = size if numbers is None else numbers.nbytes
         self._numbers: Final = np.empty((0, self.channels), np.float32) if numbers is None else numbers
         self._file: Final = file if numbers is None else None
@@ -108,13 +108,13 @@ class Sound:
 
     @property
     def is_too_long(self) -> bool:
-        """More than is decoded: its ``frames`` are not all."""
+        """Whether the clip has more than can be decoded; ``frames`` does not count them all then."""
         return self.frames * self.channels > MOST_COUNTED
 
     def read(self, start: int, stop: int) -> Numbers:
-        """Return the frames from ``start`` to before ``stop``, as many of them as there are.
+        """Return the existing frames from ``start`` up to, but not including, ``stop``.
 
-        NaN where they are damaged.
+        Damaged frames are NaN.
         """
         first = min(max(start, 0), self.frames)
         last = min(max(stop, first), self.frames)
@@ -128,8 +128,9 @@ class Sound:
 
 
 class SoundCache(OpenedCache[Encoded, Sound]):
-    """The clips decoded last, found by their bytes, or by the moment of a point: to read it takes longer than to draw
-    a long clip.
+    """The most recently decoded clips, found by their bytes or by the moment of a point.
+
+    Reading a point takes longer than drawing a long clip.
     """
 
     def __init__(self) -> None:
@@ -138,13 +139,13 @@ class SoundCache(OpenedCache[Encoded, Sound]):
         self._lock_of_moments: Final = Lock()
 
     def at(self, moment: Hashable) -> Sound | None:
-        """Return the sound of a moment if it is kept."""
+        """Return the sound of a moment if it is cached."""
         with self._lock_of_moments:
             named = self._moments.get(moment)
         return None if named is None else self.peek(named)
 
     def keep(self, moment: Hashable, encoded: Encoded) -> Sound:
-        """Return the sound of a clip, to be found by the moment from now on; raises as `decode`."""
+        """Return the sound of a clip, which can be found by the moment from now on; raises as `decode` does."""
         named = _Named(encoded.id, encoded.version)
         with self._lock_of_moments:
             self._moments[moment] = named
@@ -154,7 +155,7 @@ class SoundCache(OpenedCache[Encoded, Sound]):
 
 
 def digest(content: bytes) -> str:
-    """Return names the bytes of a clip."""
+    """Return a digest that identifies the bytes of a clip."""
     return blake2b(content, digest_size=12).hexdigest()
 
 
@@ -162,7 +163,7 @@ def decode(encoded: Encoded) -> Sound:
     """Return the sound of a clip.
 
     Raises:
-        PayloadError: it is damaged from its beginning, or encoded in a way that is not known.
+        PayloadError: if the clip is damaged from its beginning, or its encoding is unknown.
     """
     file = _opened(encoded)
     size, capacity = len(encoded.content), MOST_KEPT // file.channels
@@ -194,7 +195,7 @@ def _opened(encoded: Encoded) -> "SoundFile":
 
 
 def _decoded(file: "SoundFile", capacity: int) -> tuple[Numbers | None, int, bool]:
-    """Return the frames, None where there are more than ``capacity``; how many there are; whether damage ends them."""
+    """Return the frames (None if more than ``capacity``), their number, and whether damage ends them."""
     # Memory is taken for what is written to it, whatever a header promises.
     numbers = np.empty((capacity, file.channels), np.float32)
     block = np.empty((max(1, _AT_A_TIME // file.channels), file.channels), np.float32)
@@ -211,7 +212,7 @@ def _decoded(file: "SoundFile", capacity: int) -> tuple[Numbers | None, int, boo
 
 
 def _read(file: "SoundFile", into: Numbers, at: int | None = None) -> tuple[int, bool]:
-    """Read frames from where the file is, or from a place; returns how many, and whether damage ends them."""
+    """Read frames from the current or a given position; return how many, and whether damage ends them."""
     import soundfile
 
     # After a failure this tells what was read before it.

@@ -1,4 +1,4 @@
-"""The charts of a layout: pure functions from what runs declare to cards and lines."""
+"""The charts of a layout: pure functions from the declarations of runs to cards and lines."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Card:
     category: str
     title: str
     closed: bool
-    """Whether its category is closed at first."""
+    """Whether its category is collapsed by default."""
     chart: Chart
 
     @property
@@ -34,9 +34,10 @@ class Card:
 
 
 def cards(layout: Layout | None) -> list[Card]:
-    """Return the charts by category; of those with one title in a category, the first.
+    """Return the charts by category; if several in a category have the same title, only the first.
 
-    Layouts are merged by name of the run, so that of the log directory itself, which the editor writes, comes first.
+    Layouts are merged in order of run name, so the layout of the log directory itself, which the editor writes, comes
+    first.
     """
     found: dict[tuple[str, str], Card] = {}
     for category in layout.category if layout is not None else ():
@@ -48,14 +49,14 @@ def cards(layout: Layout | None) -> list[Card]:
 
 
 def card_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
-    """Return category and key of every chart whose title passes the filter."""
+    """Return the category and key of every chart whose title passes the filter."""
     all_cards = cards(merged_layout(snapshot))
     titles = set(view.shown_tags(dict.fromkeys(card.title for card in all_cards)))
     return [(card.category, card.key) for card in all_cards if card.title in titles]
 
 
 def closed_categories(snapshot: Snapshot, _view: View) -> frozenset[str]:
-    """Return categories that the layout closes."""
+    """Return the categories that the layout collapses."""
     return frozenset(card.category for card in cards(merged_layout(snapshot)) if card.closed)
 
 
@@ -80,7 +81,7 @@ def matched_tags(pattern: str, tags: Sequence[str]) -> list[str]:
     """Return the tags that a regular expression matches from their beginning, as TensorBoard matches them.
 
     Raises:
-        PatternError: it is not a regular expression, or takes too long.
+        PatternError: if ``pattern`` is not a valid regular expression, or takes too long.
     """
     matches = exact_case(pattern, from_beginning=True).matches(tags)
     return [tag for tag, fits in zip(tags, matches, strict=True) if fits]
@@ -112,5 +113,5 @@ def _margin(chart: Chart, tags: Sequence[str]) -> ChartSpec:
 
 
 def card_title(key: str) -> str:
-    """Return the title of the chart of a key."""
+    """Return the title of the chart with this key."""
     return str(json.loads(key)[1])

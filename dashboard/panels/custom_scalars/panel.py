@@ -1,4 +1,4 @@
-"""The custom scalars panel: charts of several tags, as layouts in the log directory say."""
+"""The custom scalars panel: charts of several tags, as defined by layouts in the log directory."""
 
 from dash import html
 from fastapi import APIRouter
@@ -14,7 +14,7 @@ from stepscope.summary.kinds.custom_scalars import PLUGIN_NAME
 
 
 class CustomScalarsPanel(CurvePanel):
-    """Charts that somebody laid out."""
+    """Charts arranged by a layout."""
 
     name = "custom_scalars"
     title = "Custom scalars"
@@ -40,12 +40,12 @@ class CustomScalarsPanel(CurvePanel):
 
 
 def edit_button() -> html.Button:
-    """Open the editor of layouts."""
+    """Return the button that opens the layout editor."""
     return html.Button("Edit charts", className="quiet act-layout", title="Build and save custom charts")
 
 
 def card(key: str, wide: bool, _on: Shown) -> html.Article:
-    """Return the card of one chart, still without its curves."""
+    """Return the card of one chart, without its curves."""
     return curve_card("custom_scalars", key, card_title(key), wide)
 
 

@@ -27,13 +27,13 @@ from stepscope.summary.series import SCALARS
 MOST_MATCHES: Final = 50
 FILE_SUFFIX: Final = ".layout"
 LARGEST_LAYOUT: Final = 1 << 20
-"""Bytes of JSON."""
+"""Maximum size of the JSON in bytes."""
 MOST_LAYOUTS: Final = 100
-"""Files that a server writes: a hand hardly saves more often, a script fills the disk."""
+"""Maximum number of files that a server writes: a person rarely saves more often, but a script could fill the disk."""
 
 
 class SavedLayouts:
-    """Writes layouts into the log directory: no more than `MOST_LAYOUTS` files, and none twice in a row."""
+    """Writes layouts into the log directory: at most `MOST_LAYOUTS` files, and no layout twice in a row."""
 
     def __init__(self) -> None:
         self._lock: Final = Lock()
@@ -42,10 +42,10 @@ class SavedLayouts:
         self._files = 0
 
     def save(self, folder: Path, layout: Layout) -> None:
-        """Write a layout, unless it is the one that was saved last.
+        """Write a layout, unless it equals the last one saved.
 
         Raises:
-            HTTPException: 409 where it cannot be written, 429 where too many were.
+            HTTPException: 409 if it cannot be written, 429 if too many were written.
         """
         with self._lock:
             if layout == self._last and self._file.exists():
@@ -71,13 +71,13 @@ def layout_routes(live: Live) -> APIRouter:
 
     @routes.get("/layout")
     def layout() -> LayoutAnswer:
-        """Return the layouts of all runs as one, and where another one would be written; "" where none can."""
+        """Return the merged layouts of all runs, and where a new one would be written; "" if none can be."""
         merged = merged_layout(live.snapshot()) or Layout()
         return {"layout": cast(SentLayout, json_format.MessageToDict(merged)), "folder": str(live.folder() or "")}
 
     @routes.post("/layout")
     def save(body: JsonBody) -> Folder:
-        """Write a layout into the log directory, as an event file of its own; TensorBoard reads it too."""
+        """Write a layout into the log directory as a separate event file, which TensorBoard reads too."""
         folder = live.folder()
         if folder is None:
             raise HTTPException(409, "The log directory is not a single local folder. Download the layout instead.")
@@ -91,7 +91,7 @@ def layout_routes(live: Live) -> APIRouter:
         pattern: Annotated[str, Query(max_length=LONGEST_PATTERN)],
         view: Annotated[str, Query(max_length=MAX_QUERY)] = "",
     ) -> Matches:
-        """Return scalar tags of the shown runs that an expression matches."""
+        """Return the scalar tags of the shown runs that an expression matches."""
         snapshot = live.snapshot()
         tags = RunTable(snapshot, decode(view)).shown_tags(SCALARS)
         try:
@@ -104,7 +104,7 @@ def layout_routes(live: Live) -> APIRouter:
 
 
 def write_layout(folder: Path, layout: Layout) -> Path:
-    """Write an event file with the layout, and give its path. Raises OSError."""
+    """Write an event file with the layout and return its path; raises OSError."""
     writer = EventFileWriter(folder, filename_suffix=FILE_SUFFIX)
     writer.add_event(Event(wall_time=time.time(), summary=Summary(value=[custom_scalars(layout)])))
     writer.close()

@@ -1,1 +1,1 @@
-"""The panel Debugger: which tensor went bad first, where it was made, and what it looked like before."""
+"""The Debugger panel: which tensor went bad first, where it was created, and what it looked like before."""

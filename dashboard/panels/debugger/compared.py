@@ -1,4 +1,4 @@
-"""Two recordings compared, as the page is told of it."""
+"""The comparison of two recordings, as sent to the page."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _FIGURES: Final = {"nan": "NaN", "positive_infinity": "+Inf", "negative_infinity
 
 
 def compare_answer(first: OpenedDebug, second: OpenedDebug, found: Comparison, tolerance: float) -> CompareAnswer:
-    """Return which tensors differ, the first difference first."""
+    """Return the tensors that differ, the first difference first."""
     tensors, others = first.data.tensors, second.data.tensors
     return {
         "sentence": _sentence(first, found, tolerance),

@@ -1,4 +1,4 @@
-"""All that is known of one observation."""
+"""Details of one observation."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -21,11 +21,11 @@ from stepscope.summary.names import in_order
 from stepscope.summary.snapshot import Snapshot
 
 AROUND: Final = 4
-"""Lines of code before and after one."""
+"""Lines of code shown before and after a line."""
 
 
 def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str) -> ObservationDetails:
-    """Return all that is known of an observation."""
+    """Return the details of an observation."""
     data = opened.data
     observed = opened.one(number)
     tensor_number = int(observed.tensors[0])
@@ -111,7 +111,7 @@ def _related(opened: OpenedDebug, links: Sequence[Link]) -> list[Related]:
 
 
 def _excerpt(opened: OpenedDebug, stack: Sequence[Frame]) -> Excerpt | None:
-    """Return the lines around the program's own one; around the innermost that was kept where it was not."""
+    """Return the lines around the program's own line, or around the innermost kept one if the own line was not kept."""
     sources = opened.data.sources
     own = own_frame(stack)
     kept = [frame for frame in stack if source_of(frame, sources) is not None]

@@ -1,4 +1,4 @@
-"""Tensors, observations and lines of code as the page is told of them."""
+"""Tensors, observations and lines of code, as sent to the page."""
 
 import math
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ LONGEST_CODE = 400
 
 
 def sent(value: float) -> Number:
-    """Return a figure as JSON has it."""
+    """Return a statistic in its JSON form."""
     if math.isfinite(value):
         return value
     return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def shape_text(shape: tuple[int, ...] | None) -> str:
-    """Return a shape as people write it: "[32, 10]"; empty where it is not known."""
+    """Return a shape as text: "[32, 10]"; empty if unknown."""
     return "" if shape is None else f"[{', '.join(map(str, shape))}]"
 
 
 def tensor_facts(tensors: Sequence[WatchedTensor], number: int) -> TensorFacts:
-    """Return what is known of a tensor."""
+    """Return the facts about a tensor."""
     tensor = tensors[number]
     return {
         "number": number,
@@ -41,7 +41,7 @@ def tensor_facts(tensors: Sequence[WatchedTensor], number: int) -> TensorFacts:
 
 
 def code_line(frame: Frame, data: DebugData) -> CodeLine:
-    """Return a line of a stack."""
+    """Return the code line of a stack frame."""
     return {
         "path": frame.path,
         "line": frame.line,
@@ -53,25 +53,25 @@ def code_line(frame: Frame, data: DebugData) -> CodeLine:
 
 
 def own_line(tensor: WatchedTensor, data: DebugData) -> CodeLine | None:
-    """Return the program's own line that made a tensor; None where no stack was kept."""
+    """Return the program's own line that created a tensor; None if no stack was kept."""
     frame = own_frame(data.stack(tensor.stack)) if tensor.stack is not None else None
     return None if frame is None else code_line(frame, data)
 
 
 def figure_of(observed: Observations, place: int, figure: Figure) -> float:
-    """Return a figure of an observation."""
+    """Return a statistic of an observation."""
     return float(observed.figures[place, COLUMN[figure]])
 
 
 def infinite_of(observed: Observations, place: int) -> float:
-    """Return how many elements are infinite; NaN where that was not measured."""
+    """Return the number of infinite elements; NaN if not measured."""
     counts = [figure_of(observed, place, figure) for figure in ("positive_infinity", "negative_infinity")]
     known = [count for count in counts if not math.isnan(count)]
     return sum(known) if known else math.nan
 
 
 def health_of(observed: Observations, place: int) -> Health:
-    """Return the worst of an observation's elements."""
+    """Return the health of an observation's worst elements."""
     if figure_of(observed, place, "nan") > 0:
         return "nan"
     if infinite_of(observed, place) > 0:
@@ -80,7 +80,7 @@ def health_of(observed: Observations, place: int) -> Health:
 
 
 def observation_row(opened: OpenedDebug, number: int, observed: Observations, place: int) -> ObservationRow:
-    """Return a line of the list of executions."""
+    """Return a row of the list of executions."""
     tensor_number = int(observed.tensors[place])
     tensor = opened.data.tensors[tensor_number]
     return {

@@ -1,8 +1,8 @@
-"""Where in a graph of the log directory a tensor is made.
+"""Where in a graph of the log directory a tensor is created.
 
-Recordings name a module as the program does ("layers.0") and an operation as PyTorch does ("aten.log"); graphs have
-scopes ("Net/Sequential[layers]/Linear[0]") and operations ("aten::log"). Dumps of TensorFlow have the names of the
-graph itself.
+Recordings name modules as the program does ("layers.0") and operations as PyTorch does ("aten.log"); graphs have
+scopes ("Net/Sequential[layers]/Linear[0]") and operations ("aten::log"). TensorFlow dumps use the names of the graph
+itself.
 """
 
 import re
@@ -15,20 +15,20 @@ from stepscope.summary.debugger.model import WatchedTensor
 from stepscope.summary.snapshot import Snapshot
 
 _ATTRIBUTE: Final = re.compile(r".*\[(.+)\]")
-"""A scope of PyTorch: the class, and the name under which the module is an attribute."""
+"""A PyTorch scope: the class, and the attribute name of the module."""
 
 
 def graph_for(snapshot: Snapshot, run: str) -> GraphSource | None:
-    """Return the graph in which tensors of a run are looked for: of operations before of layers, its own before others.
+    """Return the graph to look up a run's tensors in: the run's own before others, operations before layers.
 
-    Graphs of other runs count where the run has none: programs often write them once.
+    Graphs of other runs are used if the run has none: programs often write a graph only once.
     """
     known = [graph for graph in graph_sources(snapshot) if graph.kind != "profile"]
     return min(known, key=lambda graph: (graph.run != run, graph.kind != "op"), default=None)
 
 
 def place_of(tree: Tree, tensor: WatchedTensor) -> str:
-    """Return the path of the operation that makes a tensor, else of its module; empty where the graph has neither."""
+    """Return the path of the operation that creates a tensor, else of its module; empty if the graph has neither."""
     if tensor.phase == "eager":
         return ""
     return _of_dump(tree, tensor) if tensor.phase == "graph" else _of_module(tree, tensor)
@@ -65,5 +65,5 @@ def _is_module(path: str, wanted: Sequence[str]) -> bool:
 
 
 def _plain(operation: str) -> str:
-    """Return an operation's name without that of the library: "log" of "aten.log" and "aten::log"."""
+    """Return an operation's name without the library's name: "log" for "aten.log" and "aten::log"."""
     return re.split(r"[.:]+", operation)[-1].lower()

@@ -1,4 +1,4 @@
-"""The health map: rows in an order, and the part of it that a screen shows."""
+"""The health map: its rows in order, and the part that a screen shows."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,16 +16,16 @@ from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.summary.debugger.model import Figure
 
 _RARE: Final = 0.01
-"""The share of values at either end that the colors leave out: a few that explode would hide all others."""
+"""Fraction of values at either end that the color scale ignores: a few exploding values would hide all others."""
 MOST_NAMED: Final = 1_000
-"""Lines that are told by name; a screen has no more."""
+"""Maximum number of rows sent with names; no screen has more."""
 MOST_POINTS: Final = 2_000
-"""Of a curve."""
+"""Maximum number of points of a curve."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Which steps: from the first to the last, or by their places among those that were observed."""
+    """A range of steps: from first to last, or by position among the observed steps."""
 
     first: int | None = None
     last: int | None = None
@@ -33,7 +33,7 @@ class Steps:
     end: int | None = None
 
     def places(self, steps: NDArray[np.int64]) -> tuple[int, int]:
-        """Return where they begin and end among all."""
+        """Return where the range begins and ends among all steps."""
         begin = 0 if self.first is None else int(np.searchsorted(steps, self.first, "left"))
         end = len(steps) if self.last is None else int(np.searchsorted(steps, self.last, "right"))
         begin = begin if self.begin is None else min(self.begin, len(steps))
@@ -42,7 +42,7 @@ class Steps:
 
 
 def rows_in_order(opened: OpenedDebug, wanted: TensorFilter, order: Order, figure: Figure) -> NDArray[np.int64]:
-    """Return the tensors that pass and were observed, in the order of the map's rows; raises PatternError."""
+    """Return the observed tensors that pass the filter, in the order of the map's rows; raises PatternError."""
 
     def make() -> NDArray[np.int64]:
         rows = np.flatnonzero(opened.passing(wanted) & (opened.index.counts > 0))
@@ -62,7 +62,7 @@ def rows_in_order(opened: OpenedDebug, wanted: TensorFilter, order: Order, figur
 
 
 def _worst_first(opened: OpenedDebug, matrix: Matrix, rows: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return the order in which what was bad first comes first, then what is farthest from zero."""
+    """Return the rows in order: those that went bad first come first, then those farthest from zero."""
     first = opened.index.first_bad[rows]
     cells = matrix.cells
     with np.errstate(invalid="ignore"):
@@ -87,13 +87,13 @@ def map_answer(
 
     Args:
         opened: the recording.
-        wanted: which tensors.
-        order: of the rows.
-        figure: what is shown.
-        rows: which of the rows, from and up to.
-        steps: which of the steps.
-        most_lines: that the screen has.
-        most_columns: that the screen has.
+        wanted: filter of the tensors.
+        order: order of the rows.
+        figure: the statistic that is shown.
+        rows: range of rows, from and up to.
+        steps: range of steps.
+        most_lines: number of lines on the screen.
+        most_columns: number of columns on the screen.
     """
     ordered = rows_in_order(opened, wanted, order, figure)
     begin, end = min(rows[0], len(ordered)), min(rows[1], len(ordered))
@@ -145,7 +145,7 @@ def _map_row(opened: OpenedDebug, number: int) -> MapRow:
 
 
 def _extent(opened: OpenedDebug, matrix: Matrix) -> tuple[float, float, float]:
-    """Return the least magnitude above zero, the least and the largest finite value of the map, rare ones aside."""
+    """Return the map's smallest nonzero magnitude and its minimum and maximum finite value, ignoring rare ones."""
 
     def look() -> tuple[float, float, float]:
         values = np.concatenate([each[np.isfinite(each)] for each in (matrix.cells.low, matrix.cells.high)])
@@ -177,7 +177,7 @@ def _first_bad(opened: OpenedDebug, ordered: NDArray[np.int64]) -> MapCell | Non
 
 
 def curve_answer(opened: OpenedDebug, tensor: int, figure: Figure, steps: Steps) -> bytes:
-    """Return a figure of one tensor over steps as packed columns."""
+    """Return a statistic of one tensor over steps as packed columns."""
     index = opened.index
     begin, end = steps.places(index.steps)
     part = window(opened.matrix(figure), opened.read, index, [tensor], begin, end, 1, MOST_POINTS)

@@ -1,4 +1,4 @@
-"""A recording in short, its alerts, and its files of code."""
+"""The summary of a recording, its alerts, and its source files."""
 
 from collections import Counter
 from typing import Final
@@ -28,14 +28,14 @@ MOST_MODULES: Final = 2_000
 MOST_DEVICES: Final = 500
 MOST_ALERTS: Final = 1_000
 MOST_CODE: Final = 20_000
-"""Lines of one file in an answer."""
+"""Maximum number of lines of one file in a response."""
 MOST_NAMES: Final = 20
 _TELLING: Final[tuple[Figure, ...]] = ("l2", "absolute_mean", "maximum", "nan", "zeros", "size")
-"""Figures that tell something at a glance, the best first."""
+"""Statistics that are informative at a glance, best first."""
 
 
 def overview_of(opened: OpenedDebug, recording: str, version: str) -> Overview:
-    """Return a recording in short."""
+    """Return a summary of a recording."""
     data, index = opened.data, opened.index
     operations = Counter(tensor.op_type for tensor in data.tensors if tensor.op_type)
     figures = measured(opened)
@@ -87,7 +87,7 @@ def unavailable(recording: str, problem: str) -> Overview:
 
 
 def measured(opened: OpenedDebug) -> list[Figure]:
-    """Return the figures that were measured: those that the first or the last observations have."""
+    """Return the statistics that were measured: those that the first or the last observations have."""
 
     def look() -> list[Figure]:
         count = opened.data.observation_count
@@ -102,12 +102,12 @@ def measured(opened: OpenedDebug) -> list[Figure]:
 
 
 def telling(figures: list[Figure]) -> Figure:
-    """Return the figure that tells most at a glance."""
+    """Return the statistic that is most informative at a glance."""
     return next((figure for figure in _TELLING if figure in figures), "nan")
 
 
 def alerts_of(opened: OpenedDebug, found: Findings) -> Alerts:
-    """Return what went wrong, first to last."""
+    """Return the alerts, first to last."""
     rules = Counter(alert.rule for alert in found.alerts)
     return {
         "verdict": _verdict(opened, found),
@@ -150,7 +150,7 @@ def _marks(opened: OpenedDebug) -> dict[str, dict[int, MarkedLine]]:
 
 
 def source_list(opened: OpenedDebug) -> SourceList:
-    """Return the files of code that were kept."""
+    """Return the source files that were kept."""
     marks = _marks(opened)
     return {
         "files": [
@@ -169,7 +169,7 @@ def source_list(opened: OpenedDebug) -> SourceList:
 
 
 def source_answer(opened: OpenedDebug, index: int) -> SourceAnswer:
-    """Return a file of code with its marks."""
+    """Return a source file with its marked lines."""
     source = opened.data.sources[index]
     names = [tensor.name for tensor in opened.data.tensors]
     marks = sorted(_marks(opened).get(source.path, {}).items())

@@ -1,4 +1,4 @@
-"""The Debugger panel: which recording and which sub-view are open; what they show is drawn in ``web/``."""
+"""The Debugger panel: which recording and which sub-view are open; their content is drawn in ``web/``."""
 
 from typing import Any, Final
 
@@ -36,7 +36,7 @@ tf.debugging.experimental.enable_dump_debug_info(
 
 
 class DebuggerPanel(Panel):
-    """What became of the tensors of a training: which went bad first, and where it was made."""
+    """The tensors of a training run: which one went bad first, and where it was created."""
 
     name = "debugger"
     title = "Debugger"
@@ -100,7 +100,7 @@ class DebuggerPanel(Panel):
         )
         @light
         def update_choices(_revision: int | None, chosen: str | None, shown: list[Any]) -> Any:
-            """List recordings that have arrived; which one is open stays as it is."""
+            """List recordings that have arrived; the open one stays open."""
             current = choices(debug_sources(live.snapshot()), chosen)
             return no_update if current == shown else current
 
@@ -109,12 +109,12 @@ class DebuggerPanel(Panel):
 
 
 def newest(sources: tuple[DebugSource, ...]) -> str:
-    """Return the id of the recording that was written last."""
+    """Return the id of the most recently written recording."""
     return max(sources, key=lambda source: source.modified).id
 
 
 def choices(sources: tuple[DebugSource, ...], chosen: str | None) -> list[dict[str, str]]:
-    """Return what the selector offers; what is open stays in it though it is gone."""
+    """Return the options of the selector; the open recording stays among them even if it is gone."""
     found = [{"value": source.id, "label": source.label} for source in sources]
     if chosen and all(source.id != chosen for source in sources):
         found.append({"value": chosen, "label": f"{chosen} (gone)"})

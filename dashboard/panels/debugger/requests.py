@@ -23,21 +23,21 @@ ObservationNumber = Annotated[int, Query(ge=0, lt=1 << 53)]
 
 
 class DebugRequests:
-    """Finds the recordings that requests name, and only those that the log directory has."""
+    """Finds recordings named by requests, limited to those in the log directory."""
 
     def __init__(self, live: Live) -> None:
         self._live: Final = live
         self.cache: Final = DebugCache.of(live)
 
     def source(self, recording: str) -> DebugSource:
-        """Return the listed recording; `HTTPException` 404 where there is none of that id."""
+        """Return the listed recording; `HTTPException` 404 if none has this id."""
         try:
             return find_debug_source(self._live.snapshot(), recording)
         except DebugUnavailableError as error:
             raise HTTPException(404, str(error)) from error
 
     def opened(self, recording: str) -> OpenedDebug:
-        """Return the recording, read now if need be; `HTTPException` 404 or 422 where it cannot be shown."""
+        """Return the recording, reading it first if necessary; `HTTPException` 404 or 422 if it cannot be shown."""
         source = self.source(recording)
         try:
             return self.cache.get(source)
@@ -56,17 +56,17 @@ def observation_filter(
     bad: bool = False,
     device: Name = "",
 ) -> ObservationFilter:
-    """Return which observations a request asks for."""
+    """Return the filter for the observations that a request asks for."""
     return ObservationFilter(TensorFilter(q, phase, module, op), tensor, first, last, bad, device)
 
 
 def search_problem(error: PatternError) -> str:
-    """Return why nothing is found, for whoever typed the search."""
+    """Return the message that explains to the user why nothing is found."""
     return f"Not a regular expression: {error}."
 
 
 def check_number(opened: OpenedDebug, number: int) -> None:
-    """Raise `HTTPException` 404 where there is no such observation."""
+    """Raise `HTTPException` 404 if the observation does not exist."""
     if number >= opened.data.observation_count:
         raise HTTPException(
             404, f"The recording has {opened.data.observation_count} observations; there is no number {number}."

@@ -1,7 +1,7 @@
 """The Debugger panel's HTTP routes, mounted under ``/api/debugger``.
 
-Every route is a plain function, which runs in a thread of `stepscope.dashboard.server.work`. What a caller got wrong is
-answered with a 4xx status and ``{"detail": <sentence>}``.
+Every route is a plain function, which runs in a thread of `stepscope.dashboard.server.work`. Client errors are answered
+with a 4xx status and ``{"detail": <sentence>}``.
 """
 
 from typing import Annotated
@@ -30,7 +30,7 @@ from stepscope.dashboard.server.work import light
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter(tags=["debugger"], route_class=SentenceRoute)
     requests = DebugRequests(live)
 
@@ -55,9 +55,10 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/overview")
     def overview(request: Request, recording: RecordingId) -> Response:
-        """Return one recording in short.
+        """Return a summary of one recording.
 
-        One that cannot be shown is no error of the caller: the answer is then ``{"id": ..., "problem": <sentence>}``.
+        A recording that cannot be shown is not a client error: the answer is then
+        ``{"id": ..., "problem": <sentence>}``.
         """
         try:
             source = find_debug_source(live.snapshot(), recording)
@@ -68,7 +69,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/alerts")
     def alerts(request: Request, recording: RecordingId) -> Response:
-        """Return what went bad first, and what rules find, first to last."""
+        """Return what went bad first, and the findings of rules, first to last."""
         source = requests.source(recording)
         opened = requests.opened(recording)
         found = findings(opened, scalars_of(live.snapshot(), source.run))
@@ -76,12 +77,12 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/sources")
     def sources(request: Request, recording: RecordingId) -> Response:
-        """Return the files of code that were kept."""
+        """Return the source files that were kept."""
         return json_answer(request, source_list(requests.opened(recording)))
 
     @router.get("/source")
     def source(request: Request, recording: RecordingId, index: Annotated[int, Query(ge=0)]) -> Response:
-        """Return a file of code as it was, with lines marked by what was made there."""
+        """Return a source file as it was, with lines marked by the tensors created there."""
         opened = requests.opened(recording)
         if index >= len(opened.data.sources):
             raise HTTPException(404, f"The recording has {len(opened.data.sources)} files; there is no number {index}.")
@@ -94,7 +95,7 @@ def make_router(live: Live) -> APIRouter:
         other: Annotated[str, Query(max_length=4_096, description="Id of the other recording.")],
         tolerance: Annotated[float, Query(ge=0, le=1)] = 1e-3,
     ) -> Response:
-        """Return which tensors differ between two recordings, the first difference first."""
+        """Return the tensors that differ between two recordings, the first difference first."""
         first, second = requests.opened(recording), requests.opened(other)
         key = ("compare", requests.source(other).id, requests.source(other).version, tolerance)
         found = first.kept(key, lambda: compare(first, second, tolerance))

@@ -1,4 +1,4 @@
-"""Routes of the list of executions: pages of it, one observation, and its value."""
+"""Routes for the list of executions: its pages, one observation, and its value."""
 
 from typing import Annotated
 
@@ -41,7 +41,7 @@ Wanted = Annotated[ObservationFilter, Depends(observation_filter)]
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter(tags=["debugger"], route_class=SentenceRoute)
     requests = DebugRequests(live)
 
@@ -53,10 +53,10 @@ def make_router(live: Live) -> APIRouter:
         offset: Annotated[int, Query(ge=0, lt=1 << 53)] = 0,
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
     ) -> Response:
-        """Return some of the observations that pass a filter, in order.
+        """Return a page of the observations that pass a filter, in order.
 
-        A search that is not a valid regular expression is no error of the caller, who may still be typing it: the
-        answer is then none, with the sentence that says so.
+        An invalid regular expression is not a client error, since the user may still be typing it: the answer then has
+        no observations, and a sentence that explains why.
         """
         opened = requests.opened(recording)
         try:
@@ -76,7 +76,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/place")
     def place(request: Request, recording: RecordingId, wanted: Wanted, number: ObservationNumber) -> Response:
-        """Return where an observation is among those that pass a filter; none does that cannot be searched for."""
+        """Return an observation's position among those that pass a filter; none pass if the search is invalid."""
         opened = requests.opened(recording)
         check_number(opened, number)
         try:
@@ -90,7 +90,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/observation")
     def observation(request: Request, recording: RecordingId, number: ObservationNumber) -> Response:
-        """Return all that is known of one observation."""
+        """Return the details of one observation."""
         source = requests.source(recording)
         opened = requests.opened(recording)
         check_number(opened, number)
@@ -101,7 +101,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/graph_place")
     def graph_place(request: Request, recording: RecordingId, number: ObservationNumber) -> Response:
-        """Return the operation of a graph of the log directory that made an observation, else its module."""
+        """Return the operation, in a graph of the log directory, that created an observed tensor, else its module."""
         source = requests.source(recording)
         opened = requests.opened(recording)
         check_number(opened, number)
@@ -125,7 +125,7 @@ def make_router(live: Live) -> APIRouter:
         number: ObservationNumber,
         at: Annotated[str, Query(pattern=r"^(\d{1,9}(,\d{1,9})*)?$", max_length=200)] = "",
     ) -> Response:
-        """Return a kept value as a flat slice, numbers and a histogram, as packed columns."""
+        """Return a saved value as a flat slice, statistics and a histogram, in packed columns."""
         found = _value(requests.opened(recording), number)
         shown = shown_value(found, [int(part) for part in at.split(",")] if at else ())
         pack = ColumnPack()
@@ -149,7 +149,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/value.npy")
     def value_file(recording: RecordingId, number: ObservationNumber) -> Response:
-        """Return a kept value as a file of NumPy."""
+        """Return a saved value as a NumPy file."""
         opened = requests.opened(recording)
         found = _value(opened, number)
         observed = opened.one(number)
@@ -173,5 +173,5 @@ def _value(opened: OpenedDebug, number: int) -> NDArray[np.generic]:
 
 
 def not_searchable(error: PatternError) -> ObservationPage:
-    """Return what is answered where a search cannot be made."""
+    """Return the answer to an invalid search."""
     return {"search_problem": search_problem(error), "total": 0, "offset": 0, "rows": []}

@@ -1,4 +1,4 @@
-"""Routes of the health map: a part of it, and a row's curve."""
+"""Routes for the health map: a part of it, and the curve of a row."""
 
 from typing import Annotated, Final
 
@@ -32,12 +32,12 @@ _WITHOUT: Final = {
     "recording": 'No histogram of it was recorded: debug.watch(..., tensors="histogram") records one for every value.',
     "tfdbg": 'No value of it was kept: enable_dump_debug_info(..., tensor_debug_mode="FULL_TENSOR") keeps all.',
 }
-"""What to record for histograms, by the kind of recording."""
+"""What to record to get histograms, by kind of recording."""
 Row = Annotated[int, Query(ge=0, lt=1 << 31)]
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter(tags=["debugger"], route_class=SentenceRoute)
     requests = DebugRequests(live)
 
@@ -58,9 +58,9 @@ def make_router(live: Live) -> APIRouter:
         lines: Annotated[int, Query(ge=1, le=MOST_LINES)] = 400,
         columns: Annotated[int, Query(ge=1, le=MOST_COLUMNS)] = 800,
     ) -> Response:
-        """Return a part of the map in no more lines and columns than are asked for, as packed columns.
+        """Return a part of the map as packed columns, with at most the requested number of lines and columns.
 
-        Where the search is not a valid regular expression it is JSON, ``{"search_problem": <sentence>}``.
+        If the search is not a valid regular expression, the answer is JSON, ``{"search_problem": <sentence>}``.
         """
         opened = requests.opened(recording)
         chosen = figure_named(opened, figure)
@@ -88,7 +88,7 @@ def make_router(live: Live) -> APIRouter:
         first: Step = None,
         last: Step = None,
     ) -> Response:
-        """Return a figure of one tensor over steps, as packed columns."""
+        """Return a statistic of one tensor over steps as packed columns."""
         opened = requests.opened(recording)
         _check_tensor(opened, tensor)
         body = curve_answer(opened, tensor, figure_named(opened, figure), Steps(first, last))
@@ -96,7 +96,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/spread")
     def spread(request: Request, recording: RecordingId, tensor: Tensor, step: Step = None) -> Response:
-        """Return how the elements of a tensor were spread at a step, or the nearest that tells; else at the last."""
+        """Return the distribution of a tensor's elements at a step or the nearest with data; by default the last."""
         opened = requests.opened(recording)
         _check_tensor(opened, tensor)
         try:
@@ -122,7 +122,7 @@ def _check_tensor(opened: OpenedDebug, tensor: int) -> None:
 
 
 def figure_named(opened: OpenedDebug, name: str) -> Figure:
-    """Return a figure by its name; `HTTPException` 422 where there is none."""
+    """Return the statistic with this name; `HTTPException` 422 if there is none."""
     if name == "auto":
         return telling(measured(opened))
     for figure in FIGURES:

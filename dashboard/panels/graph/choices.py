@@ -1,4 +1,4 @@
-"""How graphs are offered to choose from."""
+"""The choices of graphs."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -9,10 +9,10 @@ from stepscope.summary.event_file import RUN_GRAPH_TAG
 
 
 def first_graph(sources: Sequence[GraphSource]) -> str | None:
-    """Return id of the graph that is shown when none is asked for, None where there is none.
+    """Return the id of the graph that is shown by default; None if there is none.
 
-    That is the graph of the first run that has one. A model of layers goes before the operations of functions that
-    were traced, of the same run or of another: these are of functions that nobody wrote, beside each other.
+    This is the graph of the first run that has one. A model of layers takes precedence over the operations of traced
+    functions, in the same run or in another: those are generated functions, shown side by side.
     """
     drawn = [source for source in sources if source.kind != "profile"] or list(sources)
     if not drawn:
@@ -24,7 +24,7 @@ def first_graph(sources: Sequence[GraphSource]) -> str | None:
 
 
 def graph_choices(sources: Sequence[GraphSource], chosen: str | None) -> list[dict[str, Any]]:
-    """Return the graphs as options grouped by run; one that is open but gone is kept, and said to be gone."""
+    """Return the graphs as options grouped by run; an open graph that is gone is kept and marked as removed."""
     groups: list[dict[str, Any]] = [
         {"group": title, "items": [{"value": source.id, "label": _label(source)} for source in listed]}
         for title, listed in groupby(sources, key=lambda source: source.run_title)
@@ -35,12 +35,12 @@ def graph_choices(sources: Sequence[GraphSource], chosen: str | None) -> list[di
 
 
 def compared_choices(sources: Sequence[GraphSource], chosen: str | None) -> list[dict[str, Any]]:
-    """As `graph_choices`, with none at all as the first."""
+    """Return the options of `graph_choices`, preceded by no comparison."""
     return [{"value": "", "label": "No comparison"}, *graph_choices(sources, chosen)]
 
 
 def _label(source: GraphSource) -> str:
-    """Return the run again, as what is chosen stands without its group; a run's own graph needs no other name."""
+    """Return a label with the run, as a selected option appears without its group; a run's own graph needs no more."""
     if source.tag == RUN_GRAPH_TAG:
         return source.run_title
     return f"{source.run_title} · {source.label}"

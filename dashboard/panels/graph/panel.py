@@ -1,4 +1,4 @@
-"""The Graph panel: which graph is open and what it is compared with; the canvas itself lives in ``web/``."""
+"""The Graph panel: which graph is open and what it is compared with; the canvas itself is in ``web/``."""
 
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ COMMAND: Final = "stepscope graph model.onnx --logdir logs"
 
 
 class GraphPanel(Panel):
-    """Operations and layers of a model, by scope, with what flows between them."""
+    """Operations and layers of a model by scope, with the data that flows between them."""
 
     name = "graph"
     title = "Graph"
@@ -102,7 +102,7 @@ class GraphPanel(Panel):
         )
         @heavy
         def update_choices(_revision: int | None, graph: str | None, compared: str | None, shown: list[Any]) -> Any:
-            """List graphs that have arrived; which one is open stays as it is."""
+            """List graphs that have arrived; the open one stays open."""
             sources = graph_sources(live.snapshot())
             current = graph_choices(sources, graph)
             return (no_update, no_update) if current == shown else (current, compared_choices(sources, compared))

@@ -1,4 +1,4 @@
-"""What routes about graphs share: their parameters, and how a graph and its entries are found."""
+"""Shared by the graph routes: their parameters, and the lookup of a graph and its entries."""
 
 from typing import Annotated, Final
 
@@ -15,7 +15,7 @@ from stepscope.dashboard.graphs.tree import Tree
 from stepscope.dashboard.server.live import Live
 
 LONGEST: Final = 16_384
-"""Characters of a name or an id."""
+"""Maximum number of characters of a name or an id."""
 
 GraphId = Annotated[str, Query(alias="id", max_length=LONGEST, description="An id of the listing.")]
 FunctionName = Annotated[
@@ -25,21 +25,21 @@ EntryId = Annotated[str, Query(alias="node", max_length=LONGEST, description="A 
 
 
 class GraphRequests:
-    """Finds the graphs that requests name, and only those that the log directory has."""
+    """Finds graphs named by requests, limited to those in the log directory."""
 
     def __init__(self, live: Live) -> None:
         self._live: Final = live
         self.cache: Final = live.shared(GraphCache)
 
     def source(self, graph_id: str) -> GraphSource:
-        """Return the listed graph; `HTTPException` 404 where there is none of that id."""
+        """Return the listed graph; `HTTPException` 404 if none has this id."""
         try:
             return find_graph_source(self._live.snapshot(), graph_id)
         except GraphUnavailableError as error:
             raise HTTPException(404, str(error)) from error
 
     def opened(self, graph_id: str) -> OpenGraph:
-        """Return the graph, read now if need be; `HTTPException` 404 or 422 where it cannot be shown."""
+        """Return the graph, reading it first if necessary; `HTTPException` 404 or 422 if it cannot be shown."""
         source = self.source(graph_id)
         try:
             return self.cache.get(source)
@@ -47,9 +47,9 @@ class GraphRequests:
             raise HTTPException(422, str(error)) from error
 
     def tree(self, graph_id: str, function: str | None = None) -> Tree:
-        """Return its tree, or that of one of its functions.
+        """Return the tree of a graph, or of one of its functions.
 
-        Raises as `opened`, and 404 where it has no such function.
+        Raises as `opened` does, and 404 if the graph does not have the function.
         """
         opened = self.opened(graph_id)
         try:
@@ -59,7 +59,7 @@ class GraphRequests:
 
 
 def entry_of(tree: Tree, path: str) -> int:
-    """Return the entry with this path; `HTTPException` 404 where there is none."""
+    """Return the entry with this path; `HTTPException` 404 if there is none."""
     entry = tree.entry_of.get(path)
     if not entry:
         raise HTTPException(404, f"The graph has no node {path!r}; it may be of another graph or function.")

@@ -1,7 +1,7 @@
 """Routes that read graphs, mounted under ``/api/graph``: lists, cards, searches, walks, costs and comparisons.
 
 Every route is a plain function: FastAPI runs it in a thread, so that opening a large graph never blocks the event loop.
-What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
+Client errors are answered with a 4xx status and ``{"detail": <sentence>}``.
 """
 
 from dataclasses import asdict
@@ -35,13 +35,13 @@ MOST_RESULTS: Final = 1_000
 MOST_CHANGES: Final = 5_000
 
 LONGEST_LISTING: Final = 0.5
-"""Seconds that a listing takes to look into graphs."""
+"""Maximum time, in seconds, that a listing spends reading graphs."""
 
 Limit = Annotated[int, Query(ge=1, le=MOST_RESULTS)]
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter(tags=["graph"], route_class=SentenceRoute)
     _add_lists(router, live)
     _add_nodes(router, live)
@@ -57,8 +57,8 @@ def _add_lists(router: APIRouter, live: Live) -> None:
     def graphs(request: Request) -> Response:
         """Return the graphs of the log directory, by run.
 
-        Functions are told of as many as can be read at once, and of the next when asked again; sizes and problems
-        of those that are open.
+        Functions are listed for as many graphs as can be read at once, and for the next ones on the next request; sizes
+        and problems are listed for open graphs.
         """
         end = monotonic() + LONGEST_LISTING
         rows = []
@@ -69,9 +69,9 @@ def _add_lists(router: APIRouter, live: Live) -> None:
 
     @router.get("/graph")
     def graph(request: Request, graph_id: GraphId) -> Response:
-        """Return one graph of the listing, opened: its functions, its size, and what is wrong with it.
+        """Open one graph of the listing and return its functions, its size, and its problems.
 
-        One that cannot be shown is no error of the caller: the answer is then ``{"id": ..., "problem": <sentence>}``.
+        A graph that cannot be shown is not a client error: the answer is then ``{"id": ..., "problem": <sentence>}``.
         """
         source = requested.source(graph_id)
         try:
@@ -86,13 +86,13 @@ def _add_lists(router: APIRouter, live: Live) -> None:
         ids: Annotated[list[str], Query(alias="id", min_length=2, max_length=2, description="Before, and after.")],
         function: FunctionName = None,
     ) -> Response:
-        """Return nodes that were added, removed and changed from one graph to another, or from function to function."""
+        """Return the nodes added, removed and changed between two graphs, or between two functions."""
         before, after = (requested.tree(graph_id, function) for graph_id in ids)
         return json_answer(request, asdict(compare(before, after, MOST_CHANGES)))
 
     @router.get("/export")
     def export(graph_id: GraphId, format: Literal["pbtxt", "pb"] = "pbtxt") -> Response:
-        """Return the GraphDef as text or binary protobuf, to download."""
+        """Return the GraphDef for download, as text or binary protobuf."""
         opened = requested.opened(graph_id)
         graph_def = opened.graph_def
         headers = attachment(f"{opened.source.run}_{opened.source.tag}", format)
@@ -119,7 +119,7 @@ def _add_nodes(router: APIRouter, live: Live) -> None:
         function: FunctionName = None,
         limit: Annotated[int, Query(ge=1, le=LARGEST_WHOLE, description="Characters.")] = LARGEST_WHOLE,
     ) -> Response:
-        """Return one attribute of a node, whole as far as it is not too long."""
+        """Return one attribute of a node, in full unless it is too long."""
         tree = requested.tree(graph_id, function)
         number = int(tree.node[entry_of(tree, node_id)])
         try:
@@ -138,8 +138,8 @@ def _add_nodes(router: APIRouter, live: Live) -> None:
         limit: Limit = 100,
         function: FunctionName = None,
     ) -> Response:
-        """Return nodes and groups with a text, or a match of a regular expression, in names, operations or
-        attributes.
+        """Return nodes and groups whose names, operations or attributes contain a text or match a regular
+        expression.
         """
         tree = requested.tree(graph_id, function)
         try:
@@ -160,7 +160,7 @@ def _add_walks(router: APIRouter, live: Live) -> None:
         control: bool = True,
         function: FunctionName = None,
     ) -> Response:
-        """Return all that a node or group depends on, or that depends on it."""
+        """Return everything that a node or group depends on, or that depends on it."""
         tree = requested.tree(graph_id, function)
         return json_answer(request, asdict(trace(tree, entry_of(tree, node_id), way, control=control)))
 
@@ -173,7 +173,7 @@ def _add_walks(router: APIRouter, live: Live) -> None:
         control: bool = True,
         function: FunctionName = None,
     ) -> Response:
-        """Return all nodes on ways from one to another, and a shortest way; empty if there is none."""
+        """Return all nodes on paths from one node to another, and a shortest path; empty if there is none."""
         tree = requested.tree(graph_id, function)
         return json_answer(request, asdict(path(tree, entry_of(tree, start), entry_of(tree, end), control=control)))
 
@@ -189,9 +189,9 @@ def _add_costs(router: APIRouter, live: Live) -> None:
         device: Annotated[list[str] | None, Query(max_length=1_000, description="Devices that count.")] = None,
         function: FunctionName = None,
     ) -> Response:
-        """Time and memory of each entry that ran, by its path, from a profiled step or a trace.
+        """Return the time and memory of each entry that ran, by its path, from a profiled step or a trace.
 
-        Of a group, ``ran_count`` is how many nodes inside ran.
+        For a group, ``ran_count`` is the number of nodes inside that ran.
         """
         tree = requested.tree(graph_id, function)
         source = traces.source(trace_id)

@@ -1,4 +1,4 @@
-"""The route to what is visible of a graph, with places, mounted under ``/api/graph``."""
+"""The route for the visible part of a graph with its layout, mounted under ``/api/graph``."""
 
 import re
 from math import isfinite
@@ -16,11 +16,11 @@ from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
 
 MOST_PATHS: Final = 5_000
-"""In each of the lists of a request."""
+"""Maximum number of paths in each list of a request."""
 MOST_VISIBLE: Final = 20_000
-"""Nodes of a scene."""
+"""Maximum number of nodes of a scene."""
 FARTHEST: Final = 1e9
-"""Pixels."""
+"""Largest accepted coordinate of an anchor, in pixels."""
 _ANCHOR: Final = re.compile(r"(.+),(-?[0-9.]{1,20}(?:e[+-]?[0-9]{1,3})?),(-?[0-9.]{1,20}(?:e[+-]?[0-9]{1,3})?)", re.S)
 
 Paths = Annotated[list[str], Query(max_length=MOST_PATHS, description="Paths of entries, one parameter each.")]
@@ -31,7 +31,7 @@ Anchor = Annotated[
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the route over the log directory that ``live`` follows."""
+    """Return the route for the log directory that ``live`` follows."""
     router = APIRouter(tags=["graph"], route_class=SentenceRoute)
     requested = GraphRequests(live)
     cache = live.shared(LayoutCache)
@@ -47,10 +47,10 @@ def make_router(live: Live) -> APIRouter:
         back: Paths = [],  # noqa: B006
         anchor: Anchor = None,
     ) -> Response:
-        """Return what is visible when some groups are open, with places, lines of edges and sums over the whole graph.
+        """Return what is visible when some groups are open, with positions, edge lines and totals of the whole graph.
 
-        With ``first`` it is what a first look shows: a small graph unfolded, of a large one its top.
-        Unknown paths are passed over, so that a link stays good when the graph changed a little.
+        With ``first``, return the initial view: a small graph expanded, or the top level of a large one.
+        Unknown paths are ignored, so that a link stays valid after small changes to the graph.
         """
         where = _anchor_of(anchor)
         tree = requested.tree(graph_id, function)
@@ -82,13 +82,13 @@ def _anchor_of(text: str | None) -> tuple[str, float, float] | None:
 def scene_json(
     tree: Tree, scene: Scene, placed: Placed, anchor: tuple[str, float, float] | None = None
 ) -> dict[str, Any]:
-    """Return a placed scene as it is sent to the browser.
+    """Return a scene with its layout, as sent to the browser.
 
     Args:
-        tree: The graph, for sums and problems.
-        scene: What is visible of it.
-        placed: The places of that.
-        anchor: A node and where its upper left corner shall be; not found, nothing is moved.
+        tree: The graph, for totals and problems.
+        scene: The visible part of the graph.
+        placed: The layout of the scene.
+        anchor: A node and the position for its upper left corner; if not found, nothing is moved.
     """
     x, y = _shift(placed, anchor)
     return {
@@ -121,9 +121,9 @@ def _place(box: Box, x: float, y: float) -> dict[str, float]:
 
 
 def _totals(tree: Tree) -> dict[str, Any]:
-    """Return nodes and edges as the graph has them, without what stands behind its calls.
+    """Return the numbers of nodes and edges of the graph as written, without the bodies of called functions.
 
-    Weights and FLOPs of all of it.
+    Weights and FLOPs include everything.
     """
     flops = float(tree.flops[0])
     return {

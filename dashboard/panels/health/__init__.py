@@ -1,1 +1,1 @@
-"""The health panel: what was read from every event file, and what was not."""
+"""The health panel: what was and was not read from every event file."""

@@ -1,4 +1,4 @@
-"""The columns of the table of files; ``health/web/index.ts`` has the functions they name."""
+"""The columns of the table of files; the functions that they name are in ``health/web/index.ts``."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -69,7 +69,7 @@ COLUMNS: Final[list[dict[str, Any]]] = [
 
 
 def columns(rows: Sequence[FileRow]) -> list[dict[str, Any]]:
-    """Return the columns for some rows: that of overwritten points is hidden where there are none, to leave room for
+    """Return the columns for some rows; the column of overwritten points is hidden if there are none, to leave room for
     names.
     """
     superseded = any(row["superseded"] for row in rows)

@@ -1,4 +1,4 @@
-"""The selected file: all that is known of it, and every listed stretch that was skipped."""
+"""The selected file: its details, and every listed part that was skipped."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from stepscope.summary.contents import FileHealth
 
 
 def details(file: FileHealth | None, path: str) -> html.Section:
-    """Return what is shown below the table.
+    """Return the details shown below the table.
 
     Args:
-        file: the selected file; None where it is gone.
+        file: the selected file; None if it is gone.
         path: its path.
     """
     if file is None:

@@ -28,7 +28,7 @@ from stepscope.summary.contents import FileHealth
 from stepscope.summary.snapshot import Snapshot
 
 MOST_ROWS = 5_000
-"""Files that the table lists; the page stays quick, and the bad ones come first."""
+"""Maximum number of files that the table lists; this keeps the page fast, and bad files come first."""
 
 
 class HealthPanel(Panel):
@@ -81,7 +81,7 @@ class HealthPanel(Panel):
         )
         @light
         def update_health(query: str | None, _revision: int | None, known: dict[str, str]) -> Any:
-            """Bring the panel up to date; what is as the page has it already is not sent again."""
+            """Update the panel; parts that the page already has are not sent again."""
             if query is None:
                 raise dash.exceptions.PreventUpdate
             parts = panel_parts(live.snapshot(), decode(query))
@@ -95,7 +95,7 @@ class HealthPanel(Panel):
 
 
 def panel_parts(snapshot: Snapshot, view: View) -> dict[str, Any]:
-    """Return what the panel shows, by part, in the order of the callback's outputs."""
+    """Return the parts of the panel, in the order of the callback's outputs."""
     found = worst_first(files_of(snapshot, view))
     error = pattern_error(FILTER.of(view), [file.path for file in snapshot.health])
     rows = [table_row(file) for file in found[:MOST_ROWS]]
@@ -115,7 +115,7 @@ def _keys(parts: dict[str, Any]) -> dict[str, str]:
 
 
 def toolbar(view: View, files: str) -> html.Div:
-    """Filter, choice of files, how many there are, and what leaves the page."""
+    """Return the controls: filter, choice of files, number of files, and downloads."""
     buttons = [
         _button("copy", "Copy", "health-copy", "files", "Copy the table of files as CSV"),
         _button("download", "Files CSV", "health-save", "files", "Download the table of files as CSV"),
@@ -156,7 +156,7 @@ def banner(snapshot: Snapshot) -> html.Div:
 
 
 def nothing(view: View) -> html.Div:
-    """Return why the table is empty, and what to do."""
+    """Return a message that explains why the table is empty and what to do."""
     if SHOW.of(view) == "bad" and not FILTER.of(view):
         return html.Div(
             [html.Strong("No damaged files"), html.Span("Choose All files to see them.")], className="notice none"
@@ -168,14 +168,14 @@ def nothing(view: View) -> html.Div:
 
 
 def count_text(found: int, total: int) -> str:
-    """Return how many files the table lists."""
+    """Return the number of files in the table, as text."""
     if found > MOST_ROWS:
         return f"the first {count(MOST_ROWS)} of {count(found)} files, those with loss first; filter for others"
     return counted(total, "file") if found == total else f"{count(found)} of {counted(total, 'file')}"
 
 
 def selected(files: Sequence[FileHealth], path: str) -> Any:
-    """Return the details of the selected file; nothing where none is."""
+    """Return the details of the selected file; nothing if none is selected."""
     if not path:
         return None
     return details(next((file for file in files if file.path == path), None), path)

@@ -1,4 +1,4 @@
-"""What the health panel says of event files: pure functions from `FileHealth` to words, table rows and CSV rows."""
+"""Reports about event files in the health panel: pure functions from `FileHealth` to text, table rows and CSV rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ DAMAGE_COLUMNS: Final = ("File", "Run", "Offset", "Length", "Reason")
 
 @dataclass(frozen=True)
 class Condition:
-    """A file's state in words, and how bad it is."""
+    """A file's state as text, with its severity."""
 
     severity: Severity
     words: str
@@ -43,8 +43,9 @@ def condition(file: FileHealth) -> Condition:
 
 
 def worst_first(files: Iterable[FileHealth]) -> list[FileHealth]:
-    """Return the files in the order of the table: what cannot be read and what is damaged, then what waits for the rest
-    of a record, then the others, each by path.
+    """Return the files in the order of the table, each group sorted by path.
+
+    Unreadable and damaged files come first, then those that wait for the rest of a record, then the others.
     """
     return sorted(files, key=lambda file: (not is_bad(file), not file.waiting, file.path))
 
@@ -69,7 +70,7 @@ def table_row(file: FileHealth) -> FileRow:
 
 
 def file_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
-    """Yield the files as `FILE_COLUMNS`."""
+    """Yield one row of `FILE_COLUMNS` per file."""
     for file in files:
         yield (
             file.path, file.run, file.records, max(file.size, file.bytes_read), file.bytes_read, file.damage_count,
@@ -79,7 +80,7 @@ def file_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
 
 
 def damage_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
-    """Yield every listed damage of the files as `DAMAGE_COLUMNS`."""
+    """Yield one row of `DAMAGE_COLUMNS` per listed damage of the files."""
     for file in files:
         for damage in file.damages:
             yield file.path, file.run, damage.offset, damage.length, damage.reason
@@ -87,7 +88,7 @@ def damage_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All files in a sentence, and what there is to add."""
+    """The state of all files in one sentence, with further facts."""
 
     severity: Severity
     sentence: str
@@ -97,13 +98,13 @@ class Verdict:
 def verdict(
     files: Sequence[FileHealth], superseded: int, at_once: Mapping[str, int] | None = None, *, loading: bool
 ) -> Verdict:
-    """Return what was lost in the whole log directory.
+    """Return a summary of what was lost in the whole log directory.
 
     Args:
-        files: all of its event files.
-        superseded: points that restarts overwrote.
-        at_once: the runs that several writers wrote to at once, with how many.
-        loading: more is being read.
+        files: all event files of the log directory.
+        superseded: number of points that restarts overwrote.
+        at_once: runs that several writers wrote to at once, with the number of writers.
+        loading: whether files are still being read.
     """
     folders = sum(file.is_folder for file in files)
     broken = sum(1 for file in files if file.error and not file.is_folder)
@@ -146,7 +147,7 @@ def _loss(damaged: int, broken: int, total: int, folders: int) -> str:
 
 
 def advice(file: FileHealth) -> list[str]:
-    """Return what the user can do about a file, or needs to know."""
+    """Return what the user can do about a file or needs to know about it."""
     sentences: list[str] = []
     if file.is_folder:
         sentences.append(

@@ -1,4 +1,4 @@
-"""``/api/health``: the table of files and the skipped stretches as CSV."""
+"""``/api/health``: the table of files and the skipped parts as CSV."""
 
 from typing import Annotated, Literal
 
@@ -23,7 +23,7 @@ Text = Annotated[str, Query(max_length=MAX_NAME)]
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the panel's routes, over the latest snapshot."""
+    """Return the panel's routes for the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/{table}.csv")
@@ -33,10 +33,10 @@ def make_router(live: Live) -> APIRouter:
         filter: Text = "",
         file: Text = "",
     ) -> Pieces:
-        """Return all event files, or the stretches that were skipped in them, as CSV.
+        """Return all event files, or the parts that were skipped in them, as CSV.
 
-        ``show=bad`` leaves those with loss; ``filter`` is a regular expression that is searched for in their paths;
-        ``file`` is the path of one file.
+        ``show=bad`` keeps only files with losses; ``filter`` is a regular expression to search for in their paths;
+        ``file`` is the path of a single file.
         """
         snapshot = live.snapshot()
         error = pattern_error(filter, [found.path for found in snapshot.health])

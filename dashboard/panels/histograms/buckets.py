@@ -1,4 +1,4 @@
-"""Buckets of histograms made fit for drawing; pure functions."""
+"""Preparation of histogram buckets for drawing; pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 FINEST_SHARE: Final = 1 / 150
-"""Share of the axis below which buckets are joined: a few pixels of a card."""
+"""Fraction of the axis below which buckets are joined: a few pixels of a card."""
 STEPS_DRAWN: Final = 50
-"""Ridges or lines in one chart; more cannot be told apart and make it slow."""
+"""Maximum number of ridges or lines in one chart; more cannot be told apart and are slow."""
 COLUMNS_DRAWN: Final = 400
-"""Columns of a heat map or of bands: about as many as a card has pixels."""
+"""Maximum number of columns of a heat map or of bands: about as many as a card has pixels."""
 COLUMNS_WIDE: Final = 1200
 """The same for a card of full width."""
 
@@ -22,18 +22,18 @@ class Cleaned:
     """Buckets that can be drawn."""
 
     buckets: NDArray[np.float64]
-    """float64[k, 3] of left edge, right edge, count: all finite, in order of their left edges."""
+    """float64[k, 3] of left edge, right edge, count: all finite, sorted by left edge."""
     dropped: int
-    """Buckets left out because an edge or the count is not finite, or the count is negative."""
+    """Number of buckets left out because an edge or the count is not finite, or the count is negative."""
 
     @property
     def total(self) -> float:
-        """How many values were counted."""
+        """The number of counted values."""
         return float(self.buckets[:, 2].sum())
 
 
 def clean(buckets: NDArray[np.float64]) -> Cleaned:
-    """Leave out what cannot be drawn, turns edges that are the wrong way round, sorts."""
+    """Leave out what cannot be drawn, swap reversed edges, and sort."""
     usable = np.isfinite(buckets).all(axis=1) & (buckets[:, 2] >= 0)
     kept = buckets[usable]
     edges = np.sort(kept[:, :2], axis=1)
@@ -45,11 +45,11 @@ def clean(buckets: NDArray[np.float64]) -> Cleaned:
 
 
 def join_narrow(buckets: NDArray[np.float64], finest: float) -> NDArray[np.float64]:
-    """Join neighbors that are too narrow to be told apart; wider buckets stay as they were written.
+    """Join neighbors that are too narrow to tell apart; wider buckets stay as written.
 
     Args:
-        buckets: float64[k, 3], as `clean` gives them.
-        finest: the least width that can be seen.
+        buckets: float64[k, 3], as returned by `clean`.
+        finest: the minimum visible width.
     """
     if len(buckets) == 0:
         return buckets
@@ -76,21 +76,21 @@ def typical_width(all_buckets: Sequence[NDArray[np.float64]], finest: float) -> 
 def outline(
     buckets: NDArray[np.float64], typical: float, finest: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the stairs over the buckets: level over each bucket, nothing between buckets that do not touch.
+    """Return the stairs over the buckets: level over each bucket, 0 between buckets that do not touch.
 
-    Heights are counts per ``typical`` of width, as only then equal areas are equal counts: TensorFlow's and PyTorch's
-    buckets are the wider the farther from zero, and their bare counts would draw a valley at zero. Empty buckets side
-    by side share one step, so that a line has few points. A bucket narrower than ``finest``, down to one of no width
-    where all values are equal, is as high as one that wide.
+    Heights are counts per ``typical`` of width, so that equal areas are equal counts: TensorFlow's and PyTorch's
+    buckets get wider with distance from zero, and raw counts would show a valley at zero. Adjacent empty buckets
+    share one stair, so that a line has few points. A bucket narrower than ``finest``, including one of zero width
+    if all values are equal, is drawn as high as one of that width.
 
     Args:
-        buckets: float64[k, 3], as `clean` gives them.
-        typical: the width whose height is the count.
-        finest: the least width.
+        buckets: float64[k, 3], as returned by `clean`.
+        typical: the width at which the height equals the count.
+        finest: the minimum width.
 
     Returns:
-        x and y of the line, float64, equally long: bucket i of n lies between points 2i + 1 and 2i + 2, and a point at
-        height 0 stands before the first and after the last.
+        x and y of the line, float64, of equal length: bucket i of n lies between points 2i + 1 and 2i + 2, and a point
+        at height 0 precedes the first and follows the last.
     """
     steps = stairs(buckets)
     if len(steps) == 0:
@@ -102,7 +102,7 @@ def outline(
 
 
 def stairs(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the buckets, an empty one wherever there is room between two, and empty ones side by side as one.
+    """Return the buckets, with an empty one in every gap between two, and adjacent empty ones joined.
 
     Args:
         buckets: float64[k, 3], as `clean` gives them.
@@ -111,7 +111,7 @@ def stairs(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _with_gaps(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add an empty bucket wherever there is room between two."""
+    """Add an empty bucket in every gap between two."""
     after = np.flatnonzero(buckets[1:, 0] > buckets[:-1, 1])
     gaps = np.column_stack([buckets[after, 1], buckets[after + 1, 0], np.zeros(len(after))])
     return np.insert(buckets, after + 1, gaps, axis=0)
@@ -127,7 +127,7 @@ def _without_empty_neighbors(buckets: NDArray[np.float64]) -> NDArray[np.float64
 def span(
     all_buckets: Sequence[NDArray[np.float64]], at_least: tuple[float, float] | None = None
 ) -> tuple[float, float]:
-    """Return the smallest and the largest edge, and what is to be in the range at least; never of no width."""
+    """Return the range from the minimum to the maximum edge, extended to include ``at_least``; never of zero width."""
     edges = [(float(buckets[:, 0].min()), float(buckets[:, 1].max())) for buckets in all_buckets if len(buckets)]
     if at_least is not None:
         edges.append(at_least)
@@ -141,9 +141,9 @@ def span(
 
 
 def rebin(buckets: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Count in other buckets: each bucket's count is spread evenly over its width.
+    """Convert counts to other buckets: each bucket's count is spread evenly over its width.
 
-    As in TensorBoard's ``histogram_util.ts``. The sum stays where ``edges`` reach over all buckets.
+    As in TensorBoard's ``histogram_util.ts``. The sum is preserved if ``edges`` cover all buckets.
 
     Args:
         buckets: float64[k, 3], as `clean` gives them.
@@ -175,7 +175,7 @@ def rebin(buckets: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[n
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the buckets say of the values in them; NaN where there are none."""
+    """Statistics of the values in the buckets; NaN if there are none."""
 
     count: float
     smallest: float
@@ -183,11 +183,11 @@ class Statistics:
     largest: float
     """Right edge of the last bucket with values."""
     mean: float
-    """Estimated: every value is taken to lie in the middle of its bucket."""
+    """Estimated as if every value lay in the middle of its bucket."""
 
 
 def statistics(cleaned: Cleaned) -> Statistics:
-    """Count, edges and the estimated mean of a histogram's values."""
+    """Return the count, edges and estimated mean of a histogram's values."""
     filled = cleaned.buckets[cleaned.buckets[:, 2] > 0]
     if len(filled) == 0:
         return Statistics(0.0, float("nan"), float("nan"), float("nan"))

@@ -1,4 +1,4 @@
-"""Charts with a column for every step: heat map and bands of percentiles; pure functions to plain figure dicts."""
+"""Charts with a column per step: heat map and percentile bands; pure functions that return plain figure dicts."""
 
 from collections.abc import Sequence
 from typing import Any, Final, assert_never
@@ -20,7 +20,7 @@ from stepscope.dashboard.tensorboard.compressor import BASIS_POINTS, compress
 
 HEATMAP_BINS: Final = 60
 _BANDS: Final = ((0, 8), (1, 7), (2, 6), (3, 5))
-"""Places of the lower and the upper edge of each band in `BASIS_POINTS`, from the outside in."""
+"""Indices into `BASIS_POINTS` of the lower and the upper edge of each band, from the outside in."""
 _MEDIAN: Final = 4
 _OPACITY: Final = (0.13, 0.17, 0.2, 0.24)
 
@@ -33,7 +33,10 @@ def heatmap_chart(
     settings: ChartSettings,
     scheme: Scheme,
 ) -> Chart:
-    """Return a column per step, its cells the darker the more values are in them; arguments as `histogram_chart`."""
+    """Return a chart with a column per step, whose cells are darker the more values they hold.
+
+    The arguments are those of `histogram_chart`.
+    """
     cleaned = [m.cleaned() for m in moments]
     reach = span([c.buckets for c in cleaned], settings.reach)
     at, unit = places(moments, first_wall_time, settings)
@@ -71,7 +74,10 @@ def bands_chart(
     settings: ChartSettings,
     scheme: Scheme,
 ) -> Chart:
-    """TensorBoard's distributions: bands between percentiles over steps, and the median; as `histogram_chart`."""
+    """Return TensorBoard's distributions: bands between percentiles over steps, and the median.
+
+    The arguments are those of `histogram_chart`.
+    """
     cleaned = [m.cleaned() for m in moments]
     filled = [i for i, c in enumerate(cleaned) if len(c.buckets)]
     kept = [moments[i] for i in filled]
@@ -103,7 +109,7 @@ def bands_chart(
 
 
 def _cells(counts: NDArray[np.float64], edges: NDArray[np.float64], settings: ChartSettings) -> NDArray[np.float64]:
-    """Return what the cells' colors stand for, float64[moments, bins]; NaN where a moment has no values."""
+    """Return the values that the cells' colors show, float64[moments, bins]; NaN where a moment has no values."""
     totals = counts.sum(axis=1, keepdims=True)
     match settings.height:
         case "count":

@@ -21,11 +21,11 @@ from stepscope.dashboard.panels.histograms.shapes import Shape, Shapes, log_tick
 from stepscope.dashboard.server.arrays import typed, typed_for_screen
 
 RIDGE_SHARE: Final = 0.32
-"""Height of the highest ridge as a share of the chart."""
+"""Height of the highest ridge as a fraction of the chart."""
 LONE_RIDGE_SHARE: Final = 0.9
-"""The same where there is only one."""
+"""The same for a single ridge."""
 HEADROOM: Final = 0.03
-"""What is free above the highest ridge, as a share of what is below: its peak is seen with its line."""
+"""Free space above the highest ridge, as a fraction of the height below, so that the line at its peak is visible."""
 
 
 def histogram_chart(
@@ -40,9 +40,9 @@ def histogram_chart(
 
     Args:
         moments: the histograms to draw, in order.
-        total: how many there are in all.
-        first_wall_time: where relative time begins.
-        color: the run's.
+        total: the number of histograms in all.
+        first_wall_time: wall time at which relative time begins.
+        color: color of the run.
         settings: mode, axis, bins, heights.
         scheme: light or dark.
     """
@@ -72,10 +72,10 @@ def histogram_chart(
 
 
 def runs_chart(runs: Sequence[RunMoment], settings: ChartSettings, scheme: Scheme) -> Chart:
-    """Draw the histograms of several runs at one step over each other, on one axis.
+    """Draw the histograms of several runs at one step on top of each other, on one axis.
 
     Args:
-        runs: in order; those without a histogram are left out, and the card says why.
+        runs: the runs, in order; those without a histogram are left out, and the card says why.
         settings: bins, heights.
         scheme: light or dark.
     """
@@ -114,13 +114,13 @@ def _height_axis(layout: dict[str, Any], shapes: Shapes, settings: ChartSettings
 
 
 def _shade(position: int, total: int, color: RunColor, scheme: Scheme) -> str:
-    """Return old histograms fade into the background, the newest has the run's own color."""
+    """Return a histogram's color: old ones fade into the background, and the newest has the run's own color."""
     age = 1.0 if total == 1 else position / (total - 1)
     return mix(color.on(scheme), ink(scheme)["surface"], 0.3 + 0.7 * age)
 
 
 def _meta(shape: Shape, moment: Moment, at: float) -> LineMeta:
-    """Return what the page needs to name the bucket under the pointer; the line stands on ``at``."""
+    """Return the data with which the page names the bucket under the pointer; the line stands on ``at``."""
     return {
         "step": moment.step,
         "wall": moment.wall_time,

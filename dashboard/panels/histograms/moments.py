@@ -1,4 +1,4 @@
-"""Histograms as they are read, how they are drawn, and where they stand on the axis of steps or time."""
+"""Histograms as read, their drawing settings, and their positions on the axis of steps or time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ Bins = Literal["written", "even"]
 Height = Literal["count", "density"]
 
 EVEN_BINS: Final = 30
-"""As many as TensorBoard's page shows."""
+"""The number of bins on TensorBoard's page."""
 MOST_EVEN_BINS: Final = 500
 MOST_TICKS: Final = 6
 _UNITS: Final = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60.0, "min"))
@@ -26,16 +26,16 @@ _UNITS: Final = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60
 
 @dataclass(frozen=True)
 class Moment:
-    """One histogram as it was read."""
+    """One histogram as read."""
 
     step: int
     wall_time: float
     buckets: NDArray[np.float64] | None
-    """float64[k, 3] of left edge, right edge, count; None where the record is damaged."""
+    """float64[k, 3] of left edge, right edge, count; None if the record is damaged."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """How many values are in no bucket, by what they are called: "NaN", "+inf"; what there is none of is absent."""
+    """Number of values in no bucket, by kind: "NaN", "+inf"; kinds without values are absent."""
     index: int = 0
-    """Place in the series."""
+    """Index in the series."""
 
     def cleaned(self) -> Cleaned:
         """Return the buckets that can be drawn."""
@@ -44,13 +44,13 @@ class Moment:
 
 @dataclass(frozen=True)
 class RunMoment:
-    """The histogram of one run at the step that a card shows, or why there is none."""
+    """The histogram of one run at the step that a card shows, or the reason why there is none."""
 
     run: str
     color: RunColor
     moment: Moment | None
     said: str = ""
-    """What is to be said of it; empty if nothing is."""
+    """A remark about it; empty if there is none."""
 
 
 @dataclass(frozen=True)
@@ -61,24 +61,24 @@ class ChartSettings:
     axis: Axis = "step"
     bins: Bins = "written"
     bin_count: int = EVEN_BINS
-    """How many bins there are if ``bins`` is "even"."""
+    """The number of bins if ``bins`` is "even"."""
     height: Height = "count"
-    """Whether heights are counts, or shares of all values per unit of the axis."""
+    """Whether heights are counts, or fractions of all values per unit of the axis."""
     log: bool = False
-    """Whether heights are drawn by their logarithm."""
+    """Whether heights are on a logarithmic scale."""
     reach: tuple[float, float] | None = None
-    """The range of values that a chart shows at least, so that several have one scale; None for that of its own."""
+    """Minimum range of values that a chart shows, so that several share one scale; None for the chart's own range."""
     utc_offset: float = 0.0
     """Seconds to add to a wall time so that Plotly, which knows no time zones, prints local time."""
 
 
 def places(moments: Sequence[Moment], first: float, settings: ChartSettings) -> tuple[list[float], str]:
-    """Return where moments stand on the axis, and the unit of relative time.
+    """Return the positions of moments on the axis, and the unit of relative time.
 
     Args:
-        moments: in order.
+        moments: the moments, in order.
         first: wall time at which relative time begins.
-        settings: which axis.
+        settings: determine the axis.
     """
     match settings.axis:
         case "step":
@@ -95,7 +95,7 @@ def places(moments: Sequence[Moment], first: float, settings: ChartSettings) -> 
 
 
 def moment_axis(at: Sequence[float], settings: ChartSettings, unit: str) -> dict[str, Any]:
-    """Return ticks at moments that have a histogram."""
+    """Return an axis with ticks at moments that have a histogram."""
     distinct = sorted(set(at))
     marked = [distinct[i] for i in pick(len(distinct), MOST_TICKS).tolist()]
     if settings.axis == "wall":
@@ -109,13 +109,13 @@ def moment_axis(at: Sequence[float], settings: ChartSettings, unit: str) -> dict
 
 
 def note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, bins_said: str = "") -> str:
-    """Return what a chart of histograms leaves out or changes; empty if nothing.
+    """Return a note on what a chart of histograms leaves out or changes; empty if nothing.
 
     Args:
-        moments: those that are drawn.
+        moments: the drawn moments.
         cleaned: their buckets.
-        total: how many there are in the range of steps.
-        bins_said: what has to be said of the bins, where they are not those that were asked for.
+        total: the number of moments in the range of steps.
+        bins_said: a remark about the bins, if they are not the requested ones.
     """
     parts = _left_out(moments, cleaned)
     if total > len(moments):
@@ -135,7 +135,7 @@ def note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, bins
 
 
 def _left_out(moments: Sequence[Moment], cleaned: Sequence[Cleaned]) -> list[str]:
-    """Return what the newest histogram with values in no bucket left out, and how many others did."""
+    """Return what the newest histogram with values in no bucket leaves out, and how many others leave out values."""
     found = [(m, c) for m, c in zip(moments, cleaned, strict=True) if m.left_out]
     if not found:
         return []

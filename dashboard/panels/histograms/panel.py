@@ -40,7 +40,7 @@ from stepscope.summary.series import Series
 from stepscope.summary.snapshot import Snapshot
 
 ONE_SCALE_RUNS: Final = 100
-"""Of more runs each card has a scale of its own: the ranges of all would have to be read before the first is drawn."""
+"""Maximum number of runs whose cards share one scale: all ranges have to be read before the first card is drawn."""
 RANGES: Final = Ranges()
 
 
@@ -72,7 +72,7 @@ class HistogramsPanel(CardPanel):
 
 
 def toolbar(view: View) -> html.Div:
-    """Tag filter, mode, axis, range of steps, bins, heights."""
+    """Return the controls: tag filter, mode, axis, range of steps, bins, heights."""
     assert BIN_COUNT.limits is not None
     least_bins, most_bins = BIN_COUNT.limits
     modes = {"offset": "Offset", "overlay": "Overlay", "heatmap": "Heat map", "bands": "Percentiles", "runs": "Runs"}
@@ -122,7 +122,7 @@ def toolbar(view: View) -> html.Div:
 
 
 def step_input(setting: Setting[int | None], view: View, placeholder: str, label: str) -> dmc.NumberInput:
-    """Return a field for a step; empty is without a bound."""
+    """Return an input for a step; empty means no bound."""
     value = setting.of(view)
     return dmc.NumberInput(
         id=setting_id(setting.name),
@@ -138,28 +138,28 @@ def step_input(setting: Setting[int | None], view: View, placeholder: str, label
 
 
 def runs_key(tag: str) -> str:
-    """Return key of a card with all runs of a tag.
+    """Return the key of a card with all runs of a tag.
 
-    Told from a `stepscope.dashboard.panels.cards.pair_key` by its length.
+    Its length distinguishes it from a `stepscope.dashboard.panels.cards.pair_key`.
     """
     return json.dumps([tag], ensure_ascii=False)
 
 
 def runs_tag(key: str) -> str | None:
-    """Tag of a `runs_key`; None for a key of another kind."""
+    """Return the tag of a `runs_key`; None for any other key."""
     parts = json.loads(key)
     return str(parts[0]) if len(parts) == 1 else None
 
 
 def keys(snapshot: Snapshot, view: View) -> Sequence[tuple[Place, str]]:
-    """Return a card for every tag and run; with all runs at one step, for every tag."""
+    """Return a card per tag and run; with all runs at one step, a card per tag."""
     if MODE.of(view) != "runs":
         return pair_keys(snapshot, view, PLUGIN_NAME)
     return [(group, runs_key(tag)) for group, tag in tag_keys(snapshot, view, PLUGIN_NAME)]
 
 
 def card(key: str, wide: bool, on: Shown) -> html.Article:
-    """Return the card of one tag, of one run or of all, still without its chart."""
+    """Return the card of a tag, for one run or all, without its chart."""
     actions = [FULL_WIDTH, Action("download", "Download")]
     chart = chart_body({"type": "histograms-data", "key": key})
     tag = runs_tag(key)
@@ -171,7 +171,7 @@ def card(key: str, wide: bool, on: Shown) -> html.Article:
 
 
 def depends(key: str, on: Draw) -> object:
-    """Return what the chart of a card is made of."""
+    """Return what the chart of a card depends on."""
     settings = (chart_settings(on.view), step_range(on.view), on.scheme)
     tag = runs_tag(key)
     if tag is not None:
@@ -184,7 +184,7 @@ def depends(key: str, on: Draw) -> object:
 
 
 def draw(key: str, on: Draw) -> dict[str, Any]:
-    """Return the figure of a card; its layout's ``meta`` carries what the card says about it."""
+    """Return the figure of a card; its layout's ``meta`` has the card's remarks about it."""
     tag = runs_tag(key)
     if tag is not None:
         return draw_runs(tag, on)
@@ -203,7 +203,7 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
 
 
 def draw_runs(tag: str, on: Draw) -> dict[str, Any]:
-    """Return all shown runs at one step; ``meta`` has the slider and what is said of each run."""
+    """Return the figure of all shown runs at one step; ``meta`` has the slider and a remark about each run."""
     found = on.series_of_tag(tag, PLUGIN_NAME)
     within = step_range(on.view)
     inside = {series.run: series.steps[within.indices(series)] for series in found}
@@ -227,7 +227,7 @@ def draw_runs(tag: str, on: Draw) -> dict[str, Any]:
 
 
 def series_chart(series: Series, color: RunColor, on: Draw, most: int) -> Chart:
-    """Read the histograms that are drawn, and draws them."""
+    """Read the histograms to draw, and draw them."""
     moments, total = read_some(series, step_range(on.view), most)
     first = float(series.wall_times[0]) if len(series) else 0.0
     settings = replace(chart_settings(on.view), reach=shared_reach(series, on))
@@ -235,7 +235,7 @@ def series_chart(series: Series, color: RunColor, on: Draw, most: int) -> Chart:
 
 
 def shared_reach(series: Series, on: Draw) -> tuple[float, float] | None:
-    """Return the range of values of the tag in all shown runs, where their cards have one scale."""
+    """Return the range of values of the tag in all shown runs, if their cards share one scale."""
     if not ONE_SCALE.of(on.view) or MODE.of(on.view) == "bands":
         return None
     found = on.series_of_tag(series.tag, PLUGIN_NAME)
@@ -243,7 +243,7 @@ def shared_reach(series: Series, on: Draw) -> tuple[float, float] | None:
 
 
 def columns(key: str, view: View) -> int:
-    """Return how many histograms a card draws at most."""
+    """Return the maximum number of histograms that a card draws."""
     if MODE.of(view) not in ("heatmap", "bands"):
         return STEPS_DRAWN
     return COLUMNS_WIDE if key in view.settings.get("histograms.wide", ()) else COLUMNS_DRAWN
@@ -262,7 +262,7 @@ def step_range(view: View) -> StepRange:
 
 
 def chart_settings(view: View) -> ChartSettings:
-    """Return the view's settings for charts; wall time is printed in the server's time zone."""
+    """Return the view's chart settings; wall time is printed in the server's time zone."""
     return ChartSettings(
         mode=cast(Mode, MODE.of(view)),
         axis=cast(Axis, AXIS.of(view)),

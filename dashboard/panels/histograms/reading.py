@@ -1,4 +1,4 @@
-"""Histograms read from a series: those that are drawn, and all within a range of steps."""
+"""Reading histograms from a series: those to draw, and all within a range of steps."""
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Sequence
@@ -21,13 +21,13 @@ from stepscope.summary.series import Series
 
 @dataclass(frozen=True)
 class StepRange:
-    """Steps from ``first`` to ``last``, both included; None is without a bound."""
+    """Steps from ``first`` to ``last``, both inclusive; None means no bound."""
 
     first: int | None = None
     last: int | None = None
 
     def holds(self, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of the steps are in the range."""
+        """Return a mask of the steps in the range."""
         inside = np.ones(len(steps), np.bool_)
         if self.first is not None:
             inside &= steps >= self.first
@@ -36,12 +36,12 @@ class StepRange:
         return inside
 
     def indices(self, series: Series) -> NDArray[np.int64]:
-        """Return places in a series whose steps are in the range."""
+        """Return the indices in a series whose steps are in the range."""
         return np.flatnonzero(self.holds(series.steps))
 
 
 def read(series: Series, index: int) -> Moment:
-    """Return one histogram; damage is a value."""
+    """Return one histogram; damage is returned as a value."""
     step, wall_time = int(series.steps[index]), float(series.wall_times[index])
     try:
         histogram = series.read(index)
@@ -51,7 +51,7 @@ def read(series: Series, index: int) -> Moment:
 
 
 def left_out(histogram: Histogram) -> dict[str, int]:
-    """Return how many values are in no bucket, by what they are called."""
+    """Return the number of values in no bucket, by kind."""
     numbers = {
         "NaN": histogram.nan,
         "+inf": histogram.positive_infinite,
@@ -63,13 +63,13 @@ def left_out(histogram: Histogram) -> dict[str, int]:
 
 
 def read_some(series: Series, within: StepRange, most: int) -> tuple[list[Moment], int]:
-    """At most ``most`` histograms of a range, evenly spread, the first and the last among them; and how many it has."""
+    """Return at most ``most`` evenly spaced histograms of a range, with its first and last, and its total number."""
     inside = within.indices(series)
     return [read(series, index) for index in inside[pick(len(inside), most)].tolist()], len(inside)
 
 
 class Ranges:
-    """The ranges of values of series that were asked for last; any thread may ask."""
+    """Cache of the most recently requested value ranges of series; thread-safe."""
 
     MOST: Final = 8192
 
@@ -78,11 +78,11 @@ class Ranges:
         self._known: Final[OrderedDict[Hashable, tuple[float, float] | None]] = OrderedDict()
 
     def of(self, series: Series, within: StepRange) -> tuple[float, float] | None:
-        """Return the smallest and the largest edge of the histograms that a card draws as ridges.
+        """Return the minimum and maximum edge of the histograms that a card draws as ridges.
 
-        None where none has values.
+        Return None if none has values.
 
-        A series is known again by its points' number, version and times, so that one that did not grow is read once.
+        A series is recognized by its points' number, version and times, so that one that did not grow is read once.
         """
         if not len(series):
             return None
@@ -101,7 +101,7 @@ class Ranges:
         return found
 
     def of_all(self, chosen: Sequence[Series], within: StepRange) -> tuple[float, float] | None:
-        """Return the range that holds those of several series."""
+        """Return the range that covers those of several series."""
         found = [reach for reach in (self.of(series, within) for series in chosen) if reach is not None]
         return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
@@ -110,9 +110,9 @@ def read_at(series: Series, color: RunColor, step: int | None, within: StepRange
     """Return a run's histogram at a step, or at the nearest one before it within a range.
 
     Args:
-        series: the run's.
-        color: the run's.
-        step: None for the newest of the range.
+        series: series of the run.
+        color: color of the run.
+        step: the step; None for the newest in the range.
         within: the range.
     """
     inside = within.indices(series)
@@ -130,7 +130,7 @@ def read_at(series: Series, color: RunColor, step: int | None, within: StepRange
 
 
 def everything(series: Series, within: StepRange) -> Iterator[tuple[int, float, Histogram | None, str]]:
-    """Step, wall time, histogram and what is wrong, of every point in a range; one of the latter two is empty."""
+    """Yield the step, wall time, histogram and error of every point in a range; one of the latter two is empty."""
     for index in within.indices(series).tolist():
         step, wall_time = int(series.steps[index]), float(series.wall_times[index])
         try:

@@ -1,4 +1,4 @@
-"""One histogram with its statistics, and the histograms of a card as a file."""
+"""Routes for one histogram with its statistics, and for the histograms of a card as a file."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
@@ -28,14 +28,14 @@ COLUMNS: Final = ("run", "step", "wall_time", "left", "right", "count", "error")
 
 BinCount = Annotated[int, Query(ge=1, le=MOST_EVEN_BINS)]
 Row = tuple[str, int, float, Histogram | None, str]
-"""Run, step, wall time, histogram, what is wrong with it."""
+"""Run, step, wall time, histogram, error."""
 
 
 def describe(series: Series, index: int, settings: ChartSettings) -> DescribedHistogram | DamagedHistogram:
     """Return a histogram's outline and statistics, or why it cannot be read.
 
     Raises:
-        HTTPException: 404 where there is no such point.
+        HTTPException: 404 if the point does not exist.
     """
     if index >= len(series):
         raise HTTPException(404, f"{series.run!r} has {len(series)} points of {series.tag!r}; there is no {index}.")
@@ -75,14 +75,14 @@ def describe(series: Series, index: int, settings: ChartSettings) -> DescribedHi
 
 
 def rows(chosen: Sequence[Series], within: StepRange) -> Iterator[Row]:
-    """Yield every histogram of some series in a range of steps."""
+    """Yield every histogram of the given series in a range of steps."""
     for series in chosen:
         for step, wall_time, histogram, error in everything(series, within):
             yield series.run, step, wall_time, histogram, error
 
 
 def csv_rows(found: Iterator[Row]) -> Iterator[tuple[Any, ...]]:
-    """Yield a row per bucket as written; one row that says why where a histogram cannot be read."""
+    """Yield one row per bucket as written; for an unreadable histogram, one row that says why."""
     for run, step, wall_time, histogram, error in found:
         if histogram is None:
             yield run, step, wall_time, "", "", "", error
@@ -107,7 +107,7 @@ def json_pieces(found: Iterator[Row]) -> Iterator[bytes]:
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the panel's routes, over the latest snapshot."""
+    """Return the panel's routes for the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/point")
@@ -120,7 +120,7 @@ def make_router(live: Live) -> APIRouter:
         bins: Bins = "written",
         bin_count: BinCount = EVEN_BINS,
     ) -> Response:
-        """Return one histogram: the outline of its bins, its statistics, and what no bucket holds."""
+        """Return one histogram: the outline of its bins, its statistics, and the values in no bucket."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         body = describe(series, index, ChartSettings(bins=bins, bin_count=bin_count, height=height, log=log))
         return Response(orjson.dumps(body), media_type="application/json")
@@ -133,9 +133,9 @@ def make_router(live: Live) -> APIRouter:
         last: int | None = None,
         format: Literal["csv", "json"] = "csv",
     ) -> Response:
-        """Return every histogram of a tag of some runs from step ``first`` to ``last``, buckets as written.
+        """Return every histogram of a tag of the given runs from step ``first`` to ``last``, with buckets as written.
 
-        CSV has a row per bucket; JSON an object per histogram, which also says what no bucket holds.
+        CSV has one row per bucket; JSON has one object per histogram, which also gives the values in no bucket.
         """
         snapshot = live.snapshot()
         chosen = [find_series(snapshot, name, tag, PLUGIN_NAME) for name in dict.fromkeys(run)]

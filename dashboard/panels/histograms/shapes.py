@@ -1,4 +1,4 @@
-"""Histograms as lines: heights of the stairs over their buckets, all of one chart on one scale; pure functions."""
+"""Histograms as lines: stair heights over their buckets, all of a chart on one scale; pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from stepscope.dashboard.panels.histograms.moments import ChartSettings
 Floats = NDArray[np.float64]
 
 DECADES: Final = 9
-"""What a logarithmic scale shows below the highest; lower heights are drawn at its foot."""
+"""Decades that a logarithmic scale shows below the maximum; lower heights are drawn at its foot."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Shape:
 
     x: Floats
     y: Floats
-    """As drawn: heights, or what `log_heights` makes of them."""
+    """As drawn: heights, or the result of `log_heights` for them."""
     counts: Floats
-    """Count of each stair: stair i lies between points 2i + 1 and 2i + 2."""
+    """Count per stair: stair i lies between points 2i + 1 and 2i + 2."""
     total: float
 
     @property
     def needle(self) -> bool:
-        """Whether all values are equal: the outline has no inside to fill."""
+        """Whether all values are equal, so that the outline has no interior to fill."""
         return len(self.x) > 0 and self.x[0] == self.x[-1]
 
 
@@ -50,21 +50,21 @@ class Shapes:
     shapes: tuple[Shape, ...]
     low: float
     high: float
-    """The range that they lie in."""
+    """End of the range of the histograms, which begins at ``low``."""
     foot: float
-    """On a logarithmic scale the height that is drawn as 1; 0 on a linear one."""
+    """The height drawn as 1 on a logarithmic scale; 0 on a linear one."""
 
     @property
     def tallest(self) -> float:
-        """The greatest y; 0 where nothing is drawn."""
+        """The maximum y; 0 if nothing is drawn."""
         return max((float(shape.y.max()) for shape in self.shapes if len(shape.y)), default=0.0)
 
 
 def make_shapes(cleaned: Sequence[Cleaned], settings: ChartSettings) -> Shapes:
-    """Return outlines of histograms on one scale.
+    """Return the outlines of histograms on one scale.
 
-    Counts are heights per typical width of a bucket, so that equal areas are equal counts whatever the buckets'
-    widths. Densities are shares of the histogram's values per unit of x, so that every area is 1.
+    Counts are heights per typical bucket width, so that equal areas are equal counts regardless of the buckets'
+    widths. Densities are fractions of the histogram's values per unit of x, so that every area is 1.
 
     Args:
         cleaned: the buckets.
@@ -91,7 +91,7 @@ def make_shapes(cleaned: Sequence[Cleaned], settings: ChartSettings) -> Shapes:
 
 
 def _unit(typical: float, total: float, settings: ChartSettings) -> float:
-    """Return the width that a count is divided by the bucket's width for."""
+    """Return the factor for a count divided by its bucket's width."""
     match settings.height:
         case "count":
             return typical
@@ -102,10 +102,7 @@ def _unit(typical: float, total: float, settings: ChartSettings) -> float:
 
 
 def foot_of(heights: Sequence[Floats]) -> float:
-    """Return the height that a logarithmic scale begins with: the lowest there is, within `DECADES` of the highest.
-
-    Or 0.
-    """
+    """Return the height at which a logarithmic scale begins: the minimum within `DECADES` of the maximum, or 0."""
     positive = np.concatenate([[], *(y[y > 0] for y in heights)])
     if len(positive) == 0:
         return 0.0
@@ -113,7 +110,7 @@ def foot_of(heights: Sequence[Floats]) -> float:
 
 
 def log_heights(heights: Floats, foot: float) -> Floats:
-    """0 for 0, and 1 + log10(height / foot) for others, at least 1: an empty bucket differs from a single value."""
+    """Return 0 for 0, else 1 + log10(height / foot), at least 1: an empty bucket differs from a single value."""
     drawn = np.zeros_like(heights)
     filled = heights > 0
     drawn[filled] = 1.0 + np.log10(np.maximum(heights[filled] / foot, 1.0))
@@ -121,11 +118,11 @@ def log_heights(heights: Floats, foot: float) -> Floats:
 
 
 def log_ticks(foot: float, tallest: float) -> dict[str, Any]:
-    """Return ticks of an axis with `log_heights`: 0, and powers of ten.
+    """Return the ticks of an axis with `log_heights`: 0 and powers of ten.
 
     Args:
-        foot: the height that is drawn as 1.
-        tallest: the greatest place on the axis.
+        foot: the height drawn as 1.
+        tallest: the maximum position on the axis.
     """
     first, last = ceil(log10(foot) - 1e-9), floor(log10(foot) + tallest - 1 + 1e-9)
     every = max(1, -(-(last - first + 1) // 6))

@@ -1,1 +1,1 @@
-"""The hparams panel: what sessions were given, what they reached, and which of it mattered."""
+"""The hparams panel: the hyperparameters of sessions, their metrics, and which hyperparameters mattered."""

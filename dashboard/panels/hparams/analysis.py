@@ -1,4 +1,4 @@
-"""How much each hyperparameter has to do with a metric: importance in a random forest, and correlation."""
+"""How strongly each hyperparameter relates to a metric: importance in a random forest, and correlation."""
 
 import math
 from collections import Counter
@@ -14,14 +14,14 @@ from stepscope.summary.full_install import SCIKIT_LEARN, NotInstalledError, need
 from stepscope.summary.kinds.hparams import HParamValue
 
 FEWEST_SESSIONS: Final = 8
-"""With fewer, chance alone makes any hyperparameter look important."""
+"""Minimum number of sessions; with fewer, chance alone makes any hyperparameter look important."""
 POOR_FIT: Final = 0.3
-"""Out-of-bag R^2 below which the forest explains too little for its importances to mean much."""
+"""Out-of-bag R^2 below which the forest explains too little for its importances to be meaningful."""
 TREES: Final = 100
 REPEATS: Final = 3
 MOST_CATEGORIES: Final = 30
 MOST_GROWN: Final = 5_000
-"""Sessions that a tree is grown from; of more, each tree has others, drawn at random from all."""
+"""Maximum number of sessions that a tree is grown from; if there are more, each tree draws a random sample from all."""
 
 Values = Sequence[HParamValue | None]
 Floats = NDArray[np.float64]
@@ -29,47 +29,47 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Correlation:
-    """How a metric goes with one hyperparameter."""
+    """The correlation of a metric with one hyperparameter."""
 
     measure: Literal["spearman", "eta"]
     value: float
     """-1 to 1 for "spearman", 0 to 1 for "eta"."""
     sessions: int
-    """Sessions that have both."""
+    """Number of sessions that have both."""
 
 
 @dataclass(frozen=True)
 class Forest:
-    """What a random forest learned of a metric from the hyperparameters."""
+    """What a random forest learned about a metric from the hyperparameters."""
 
     importance: Mapping[str, float]
     """By hyperparameter, how much of the metric's variance is no longer explained when its values are shuffled."""
     r2: float
-    """Out-of-bag R^2 of the metric's ranks: 1 is perfect, 0 no better than the mean."""
+    """Out-of-bag R^2 for the metric's ranks: 1 is perfect, 0 no better than the mean."""
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """Importance and correlation of every hyperparameter that differs."""
+    """Importance and correlation of every hyperparameter that differs between sessions."""
 
     sessions: int
-    """Sessions with a finite value of the metric; only these count."""
+    """Number of sessions with a finite value of the metric; only these count."""
     left_out: int
-    """Sessions without one."""
+    """Number of sessions without one."""
     forest: Forest | None
-    """None where there are fewer than `FEWEST_SESSIONS`, nothing differs, or scikit-learn is not installed."""
+    """None if there are fewer than `FEWEST_SESSIONS`, nothing differs, or scikit-learn is not installed."""
     correlations: Mapping[str, Correlation]
     missing: str | None = None
-    """What to install for a forest, in a sentence for a person."""
+    """Message that tells the user what to install for a forest."""
 
 
 def analyze(hparams: Mapping[str, Values], metric: Sequence[float | None], *, seed: int = 0) -> Analysis:
-    """Return importance and correlation of each hyperparameter with a metric.
+    """Return the importance of each hyperparameter for a metric, and its correlation with the metric.
 
     Args:
-        hparams: by name, the value of each session, None where it has none.
-        metric: the metric of each session; None, NaN and infinity leave the session out.
-        seed: of the forest and of the shuffling; the same seed gives the same numbers.
+        hparams: by name, the value of each session; None if it has none.
+        metric: the metric of each session; sessions with None, NaN or infinity are left out.
+        seed: seed of the forest and of the shuffling; the same seed gives the same numbers.
     """
     kept = [at for at, value in enumerate(metric) if value is not None and math.isfinite(value)]
     target = np.array([metric[at] for at in kept], np.float64)
@@ -93,7 +93,7 @@ def analyze(hparams: Mapping[str, Values], metric: Sequence[float | None], *, se
 
 
 def ranks(values: Floats) -> Floats:
-    """Return ranks from 1; equal values share the mean of theirs."""
+    """Return ranks from 1; equal values share their mean rank."""
     inverse = numbered(values).number
     counts = np.bincount(inverse)
     ends = np.cumsum(counts)
@@ -102,10 +102,12 @@ def ranks(values: Floats) -> Floats:
 
 
 def spearman(x: Floats, y: Floats) -> float | None:
-    """Spearman's rank correlation: Pearson's correlation of the ranks, so that any monotone relation gives 1 or -1.
+    """Return Spearman's rank correlation.
+
+    This is Pearson's correlation of the ranks, so that any monotone relation gives 1 or -1.
 
     rho = cov(rank x, rank y) / (sd(rank x) sd(rank y)); C. Spearman, "The Proof and Measurement of Association between
-    Two Things", 1904. None where either is constant or there are fewer than 3 pairs.
+    Two Things", 1904. None if either is constant or there are fewer than 3 pairs.
     """
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
@@ -113,12 +115,12 @@ def spearman(x: Floats, y: Floats) -> float | None:
 
 
 def correlation_ratio(categories: Sequence[str], y: Floats) -> float | None:
-    """Return the correlation ratio eta of a number on categories.
+    """Return the correlation ratio eta of a numeric variable on categories.
 
-    eta^2 = sum_k n_k (mean_k - mean)^2 / sum_i (y_i - mean)^2: the share of the variance that lies between categories;
-    K. Pearson, "On the General Theory of Skew Correlation and Non-linear Regression", 1905. Here of the ranks of ``y``,
-    as in `spearman`. It is 1 where every session has a category of its own, whatever the metric. None where ``y`` is
-    constant or there are fewer than 3 values or 2 categories.
+    eta^2 = sum_k n_k (mean_k - mean)^2 / sum_i (y_i - mean)^2: the fraction of the variance between categories;
+    K. Pearson, "On the General Theory of Skew Correlation and Non-linear Regression", 1905. It is computed for the
+    ranks of ``y``, as in `spearman`. It is 1 if every session has a category to itself, whatever the metric. None if
+    ``y`` is constant or there are fewer than 3 values or 2 categories.
     """
     if len(y) < 3 or len(set(categories)) < 2 or np.ptp(y) == 0:
         return None
@@ -132,7 +134,7 @@ def correlation_ratio(categories: Sequence[str], y: Floats) -> float | None:
 
 
 def correlation(values: Values, metric: Floats) -> Correlation | None:
-    """Spearman's for numbers, eta for everything else; sessions without a value count for eta as a category."""
+    """Return Spearman's for numbers, else eta, for which sessions without a value count as a category."""
     if _numeric(values):
         numbers = np.array([math.nan if value is None else value for value in values], np.float64)
         both = ~np.isnan(numbers)
@@ -143,26 +145,26 @@ def correlation(values: Values, metric: Floats) -> Correlation | None:
 
 
 def permutation_importance(hparams: Mapping[str, Values], metric: Floats, *, seed: int) -> Forest:
-    """Permutation importance in a random forest, on the sessions that each tree did not see.
+    """Return the permutation importance in a random forest, on the sessions that each tree did not see.
 
     L. Breiman, "Random Forests", 2001, section 10: each hyperparameter is shuffled among a tree's out-of-bag sessions,
     and the predictions are compared with those without shuffling. The importance of j is
 
         (MSE with j shuffled - MSE) / variance of the metric,
 
-    both MSEs over the out-of-bag predictions of the whole forest, at least 0, the mean of `REPEATS` shufflings. The
-    forest is scikit-learn's ``RandomForestRegressor``. It predicts ranks: a few diverged sessions would otherwise be
-    all that it explains. Categories are one column each, which are shuffled together. Hyperparameters that say the
-    same share their importance. Of more than `MOST_GROWN` sessions each tree is grown from so many of all, with
-    replacement, and the predictions are those for an even sample of so many.
+    with both MSEs over the out-of-bag predictions of the whole forest, at least 0, averaged over `REPEATS` shufflings.
+    The forest is scikit-learn's ``RandomForestRegressor``. It predicts ranks: otherwise, a few diverged sessions would
+    be all that it explains. Each category is one column, and these are shuffled together. Hyperparameters with the same
+    information share their importance. With more than `MOST_GROWN` sessions, each tree is grown from that many, drawn
+    from all with replacement, and the predictions are made for an even sample of that many.
 
     Args:
-        hparams: by name, the value of each session; each must differ between some.
-        metric: finite, not constant.
-        seed: of the forest and of the shuffling.
+        hparams: by name, the value of each session; each hyperparameter must differ between some sessions.
+        metric: the metric of each session; finite and not constant.
+        seed: seed of the forest and of the shuffling.
 
     Raises:
-        NotInstalledError: scikit-learn is not installed.
+        NotInstalledError: if scikit-learn is not installed.
     """
     with needs_extra("Importance", SCIKIT_LEARN):
         from sklearn.ensemble import RandomForestRegressor
@@ -205,7 +207,7 @@ def _out_of_bag_error(
     shuffled: slice | None = None,
     generator: np.random.Generator | None = None,
 ) -> float:
-    """Return mean squared error of what the trees that did not see a session say of it, on average."""
+    """Return the mean squared error of the average prediction by the trees that did not see a session."""
     total = np.zeros(len(target))
     voices = np.zeros(len(target))
     for tree, out in trees:
@@ -220,9 +222,9 @@ def _out_of_bag_error(
 
 
 def _encoded(values: Values) -> NDArray[np.float32]:
-    """Return a column of ranks for numbers, one column of 0 and 1 per category for the rest; rare categories are one.
+    """Return a column of ranks for numbers, else a column of 0 and 1 per category, with rare categories joined.
 
-    A number that is missing gets the middle rank.
+    Missing numbers get the middle rank.
     """
     if _numeric(values):
         numbers = np.array([math.nan if value is None else value for value in values], np.float64)

@@ -1,4 +1,4 @@
-"""How all sessions lie on pairs of axes: counts, where there are too many to draw each."""
+"""The distribution of all sessions on pairs of axes, as counts, for when there are too many to draw each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ class Axis:
 
     key: str
     cuts: tuple[float, ...] = ()
-    """Of numbers, where one bin ends and the next begins, ascending; the first and the last bin have no other end."""
+    """For numbers, the boundaries between bins, ascending; the first and the last bin are open-ended."""
     positive: bool = False
-    """Numbers of 0 and below have no place on it."""
+    """Whether numbers of 0 and below have no place on the axis."""
     labels: tuple[str, ...] | None = None
-    """Of texts, a bin each."""
+    """For texts, one bin each."""
 
     @property
     def bins(self) -> int:
@@ -32,25 +32,25 @@ class Axis:
 
 @dataclass(frozen=True)
 class Density:
-    """How many sessions there are for each pair of bins."""
+    """The number of sessions in each pair of bins."""
 
     sessions: int
     ends: Mapping[str, tuple[float, float]]
-    """By axis of numbers, the least and the greatest that have a place; none where no session has any."""
+    """By numeric axis, the minimum and maximum that have a place; absent if no session has any."""
     counts: Sequence[NDArray[np.uint32]]
-    """For each pair of axes ``[bins + 1, bins + 1]``; the last is for sessions without a place on the axis."""
+    """For each pair of axes ``[bins + 1, bins + 1]``; the last bin is for sessions without a place on the axis."""
 
 
 def density(
     found: Sessions, requested: TableRequest, axes: Sequence[Axis], pairs: Sequence[tuple[int, int]]
 ) -> Density:
-    """Return how the sessions that pass the filters and that the search finds lie on pairs of axes, in one pass.
+    """Return the distribution on pairs of axes of the sessions that pass the filters and the search, in one pass.
 
     Args:
         found: all sessions.
         requested: filters, search, and which value of a metric counts.
-        axes: those that exist; of a column that there is not, no session has a place.
-        pairs: two places in ``axes`` each.
+        axes: the axes; no session has a place on an axis whose column does not exist.
+        pairs: two indices into ``axes`` each.
     """
     chosen = np.flatnonzero(passes(found, requested) & holds_words(found, requested.search))
     columns = {column.key: column for column in found.columns}
@@ -81,7 +81,7 @@ def _counts(
 
 
 def _text_bins(found: Sessions, column: Column, labels: Sequence[str]) -> Places:
-    """Return, for each session, the place of its text among the labels, and their number where it has none of them."""
+    """Return, for each session, the index of its text in the labels, or the number of labels if it has none of them."""
     texts, codes = texts_of(found, column.key)
     place = {label: at for at, label in enumerate(labels)}
     bins = np.array([place.get(text, len(labels)) for text in texts], np.intp)[codes]

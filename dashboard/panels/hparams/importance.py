@@ -1,4 +1,4 @@
-"""The view of importance and correlation: bars and what has to be said about them."""
+"""The view of importance and correlation: bars, warnings and the method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ class Bar:
 
 
 def analysis_of(table: Table) -> Analysis | None:
-    """Return the analysis of the sessions that pass the filters, each by itself; None without a target or columns."""
+    """Return the analysis of the individual sessions that pass the filters; None without a target or columns."""
     passing = table.passing
     return None if table.target is None or not passing.hparams else analyze(passing.hparams, passing.metric)
 
 
 def bars(found: Analysis, by: str, labels: Mapping[str, str]) -> list[Bar]:
-    """Return the hyperparameters by their labels, those with most importance or correlation first."""
+    """Return one bar per hyperparameter, the one with the most importance or correlation first."""
     importance = found.forest.importance if found.forest is not None else {}
     names = dict.fromkeys([*importance, *found.correlations])
     all_bars = [Bar(labels.get(name, name), importance.get(name), found.correlations.get(name)) for name in names]
@@ -49,7 +49,7 @@ def bars(found: Analysis, by: str, labels: Mapping[str, str]) -> list[Bar]:
 
 
 def warnings(found: Analysis) -> list[str]:
-    """Return what keeps the numbers from being trusted."""
+    """Return warnings about reasons not to trust the numbers."""
     said: list[str] = []
     if found.sessions < FEWEST_SESSIONS:
         said.append(
@@ -71,7 +71,7 @@ def warnings(found: Analysis) -> list[str]:
 
 
 def method(found: Analysis) -> str:
-    """Return how the numbers came about."""
+    """Return a description of how the numbers were computed."""
     correlation = "Correlation: Spearman's \u03c1 for numbers, correlation ratio \u03b7 for categories."
     if found.forest is None:
         sessions = f"{counted(found.sessions, 'session')}."
@@ -91,13 +91,13 @@ def _drawn(found: Analysis) -> str:
 
 
 def importance_view(table: Table, found: Analysis | None, by: str, switch: Any) -> html.Div:
-    """Return the bars, or why there are none.
+    """Return the bars, or a message that explains why there are none.
 
     Args:
-        table: what the panel shows.
-        found: what `analysis_of` says of it.
+        table: the table that the panel shows.
+        found: the result of `analysis_of` for it.
         by: "importance" or "correlation": what the bars are sorted by.
-        switch: the control of ``by``.
+        switch: the control for ``by``.
     """
     if found is None or table.target is None:
         why = "Choose a target metric and at least one hyperparameter on the left."

@@ -1,6 +1,6 @@
-"""Which of very many sessions a page is sent: those that the table begins with, and some of all that pass for charts.
+"""Selection of the sessions sent to a page when there are very many: the first of the table, and a sample for charts.
 
-What is known of the sessions is looked at as columns here; rows are made of those that are chosen alone.
+Sessions are processed as columns here; rows are made only for the chosen ones.
 """
 
 import re
@@ -19,7 +19,7 @@ from stepscope.summary.collections_off import putting_aside
 from stepscope.summary.distinct import distinct_values
 
 MOST_OF_GROUPS: Final = 20_000
-"""Sessions after which a page gets no further group."""
+"""Number of sessions after which a page gets no further groups."""
 _DIGITS: Final = re.compile(r"(\d+)")
 
 Floats = NDArray[np.float64]
@@ -28,18 +28,18 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Chosen:
-    """Places of sessions, of which each row of the table is one, or a group of several."""
+    """Indices of sessions; each row of the table is one session or a group of several."""
 
     listed: Places
-    """Sessions of the rows that the table begins with, in order; of groups, one after the other."""
+    """Sessions of the table's first rows, in order; for groups, one group after the other."""
     sampled: Places
     """Sessions of further rows, for the charts."""
     passing: Places
-    """All that pass the filters."""
+    """All sessions that pass the filters."""
     rows: int
-    """How many rows they make."""
+    """The number of rows that they make."""
     found: int
-    """How many of these the search finds."""
+    """The number of these rows that the search finds."""
 
 
 def choose(
@@ -52,17 +52,17 @@ def choose(
     listed: int,
     most_of_groups: int,
 ) -> Chosen:
-    """Return which sessions are looked at.
+    """Return the sessions to show.
 
     Args:
         found: all sessions.
         requested: filters, search and order.
-        how: "sessions" for a row each, else what stands for a group.
-        target: the metric that groups are chosen by, and that the table is sorted by where nobody says another.
-        lower: whether lower values of it are better.
-        most: rows that are chosen at most.
-        listed: rows of them that are the first of the table.
-        most_of_groups: sessions after which no further group is taken: a few groups may have most of them.
+        how: "sessions" for one row each, else what represents a group.
+        target: the metric that groups are chosen by, and the default sort column of the table.
+        lower: whether lower values of the target are better.
+        most: maximum number of chosen rows.
+        listed: number of these that are the first rows of the table.
+        most_of_groups: number of sessions after which no further group is taken: a few groups may have most sessions.
     """
     passing = np.flatnonzero(passes(found, requested))
     searched = passing[holds_words(found, requested.search)[passing]]
@@ -112,7 +112,7 @@ def passes(found: Sessions, requested: TableRequest) -> NDArray[np.bool_]:
 
 
 def holds_words(found: Sessions, search: str) -> NDArray[np.bool_]:
-    """Return, for each session, whether its name, group, status and hyperparameters have all words of a search."""
+    """Return, for each session, whether its name, group, status and hyperparameters contain all words of a search."""
     words = search.lower().split()
     if not words:
         return np.ones(len(found.sessions), np.bool_)
@@ -130,7 +130,7 @@ def holds_words(found: Sessions, search: str) -> NDArray[np.bool_]:
 def _groups(
     found: Sessions, places: Places, how: Rows, target: Column | None, requested: TableRequest
 ) -> tuple[Places, Callable[[Any], Places]]:
-    """Return a session for each group, the one that stands for it, and what gives all of a group."""
+    """Return the representative session of each group, and a function that returns all sessions of a group."""
     codes = _group_codes(found)[places]
     by_group = np.argsort(codes, kind="stable")
     _, begins = np.unique(codes[by_group], return_index=True)
@@ -153,9 +153,9 @@ def _groups(
 
 
 def _in_order(found: Sessions, places: Places, requested: TableRequest, target: Column | None, lower: bool) -> Places:
-    """Return the order of sessions; what has no value is last either way, equal ones are in order of their names.
+    """Return the order of sessions; those without a value come last either way, and ties are in order of name.
 
-    While the log directory is looked at for the first time metrics order nothing: all sessions' points would be read.
+    While the log directory is first loading, metrics do not affect the order: that would read all sessions' points.
     """
     sorts = [(key, order == "desc") for key, _, order in (entry.rpartition(":") for entry in requested.sort)]
     if not sorts and target is not None:
@@ -173,7 +173,7 @@ def _in_order(found: Sessions, places: Places, requested: TableRequest, target: 
 
 
 def _sort_keys(found: Sessions, name: str, column: Column | None, requested: TableRequest) -> Floats | None:
-    """Return numbers that sort as a column does, NaN for what is last; None for a column that there is not."""
+    """Return numbers that sort as a column does, with NaN for the last ones; None if the column does not exist."""
     match name:
         case "@run":
             return found.once("name ranks", lambda: _ranks([session.run for session in found.sessions]))
@@ -204,7 +204,7 @@ def _durations(found: Sessions) -> Floats:
 
 
 def numbers(found: Sessions, column: Column, requested: TableRequest) -> Floats:
-    """Return the numbers of a column, NaN where a session has none."""
+    """Return the numbers of a column; NaN where a session has none."""
     if column.kind == "hparam":
 
         def given() -> Floats:
@@ -227,7 +227,7 @@ def numbers(found: Sessions, column: Column, requested: TableRequest) -> Floats:
 
 
 def texts_of(found: Sessions, name: str) -> tuple[list[str], Places]:
-    """Return the different texts of a hyperparameter, "" for none, and which of them each session has."""
+    """Return the distinct texts of a hyperparameter ("" for none), and which of them each session has."""
 
     def coded() -> tuple[list[str], Places]:
         return _coded([text_of(session.hparams.get(name)) for session in found.sessions])
@@ -254,7 +254,7 @@ def _statuses(found: Sessions) -> NDArray[np.int8]:
 
 
 def _ranks(texts: Sequence[str]) -> Floats:
-    """Return the place of each text by letter, with numbers in them by size; equal ones have the same."""
+    """Return the rank of each text, alphabetically with embedded numbers by size; equal texts share a rank."""
     order = {text: place for place, text in enumerate(sorted(set(texts), key=_natural))}
     return np.array([order[text] for text in texts], np.float64)
 
@@ -264,7 +264,7 @@ def _natural(text: str) -> tuple[str | int, ...]:
 
 
 def _spread(places: Places, most: int, extremes: Sequence[Floats]) -> Places:
-    """Return so many places at most, evenly spread, among them those of the least and the greatest values."""
+    """Return at most ``most`` evenly spaced places, including those of the minimum and maximum values."""
     if len(places) <= most:
         return places
     ends: list[int] = []

@@ -1,4 +1,4 @@
-"""The hparams panel: a table of sessions, parallel coordinates, a scatter matrix, and what a metric depends on."""
+"""The hparams panel: a table of sessions, parallel coordinates, a scatter matrix, and importances for a metric."""
 
 import threading
 from collections.abc import Callable
@@ -54,16 +54,16 @@ GRID_OPTIONS: dict[str, Any] = {
 
 
 class Latest(Generic[T]):
-    """The value that was made last, and what it was made of."""
+    """The most recently made value, with the key that it was made from."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entry: tuple[object, T] | None = None
 
     def get(self, key: object, make: Callable[[], T]) -> T:
-        """Return the value made of ``key``, made again where the last was made of something else.
+        """Return the value for ``key``; make it if the last one was made for a different key.
 
-        Who asks for the same meanwhile waits for it.
+        Concurrent callers wait for it.
         """
         with self._lock:
             if self._entry is None or self._entry[0] != key:
@@ -151,7 +151,7 @@ class HParamsPanel(Panel):
         )
         @light
         def update_hparams(query: str | None, _revision: int | None, known: str) -> Any:
-            """Send the table, unless the page has it: most of what changes in the view the page does alone."""
+            """Send the table, unless the page has it: the page itself handles most changes of the view."""
             if query is None:
                 raise dash.exceptions.PreventUpdate
             view = decode(query)
@@ -176,7 +176,7 @@ class HParamsPanel(Panel):
         )
         @heavy
         def update_importance(query: str | None, _revision: int | None, known: str) -> Any:
-            """Return ranks the hyperparameters while that is what the user looks at."""
+            """Rank the hyperparameters while the user views the ranking."""
             view = decode(query or "")
             if query is None or CHART.of(view) != "importance":
                 raise dash.exceptions.PreventUpdate
@@ -192,14 +192,14 @@ class HParamsPanel(Panel):
 
 
 def asked_for(snapshot: Snapshot, view: View) -> tuple[Sessions, TableRequest]:
-    """Return the sessions and what of them is asked for: fewer than a page can hold it sorts and searches itself."""
+    """Return the sessions and the table request; a page sorts and searches by itself if it can hold all sessions."""
     requested = TableRequest.of(view)
     found = read_sessions(snapshot, requested.folder)
     return found, requested if len(found.sessions) > MOST_ROWS else replace(requested, search="", sort=())
 
 
 def toolbar(view: View) -> html.Div:
-    """Return which chart there is, the selection, search, and what leaves the page."""
+    """Return the controls: choice of chart, selection, search, and downloads."""
     charts = {"parallel": "Parallel", "scatter": "Scatter", "importance": "Importance", "none": "Table"}
     return html.Div(
         [
@@ -250,9 +250,9 @@ def _button(sign: str, label: str, extension: str, title: str) -> html.Button:
 
 
 def grid(runs: int) -> dag.AgGrid:
-    """Return the table, still empty, which says of how many runs it waits for the sessions.
+    """Return the empty table, which shows for how many runs it awaits the sessions.
 
-    ``hparams/web/table.ts`` makes its columns.
+    Its columns are made by ``hparams/web/table.ts``.
     """
     texts = {**GRID_OPTIONS["localeText"], "loadingOoo": f"Reading the sessions of {counted(runs, 'run')}"}
     return dag.AgGrid(

@@ -1,4 +1,4 @@
-"""``/api/hparams``: what the table shows as CSV, JSON or LaTeX."""
+"""``/api/hparams``: the content of the table as CSV, JSON or LaTeX."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
@@ -30,14 +30,14 @@ FACTS: Final[Mapping[str, tuple[str, Callable[[Row], Cell]]]] = {
     "@start": ("start", lambda row: row.start),
     "@duration": ("duration", lambda row: row.duration),
 }
-"""Columns of the table that are neither hyperparameters nor metrics: header and cell; times are in seconds."""
+"""Columns of the table that are neither hyperparameters nor metrics, as header and cell; times are in seconds."""
 
 
 MOST_BINS: Final = 512
 MOST_AXES: Final = 200
 MOST_PAIRS: Final = 1_000
 MOST_COUNTS: Final = 4_000_000
-"""Pairs of bins of all pairs of axes: 16 MB."""
+"""Maximum number of pairs of bins over all pairs of axes: 16 MB."""
 
 
 class AskedTable(msgspec.Struct):
@@ -78,16 +78,16 @@ class AskedDensity(msgspec.Struct):
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the panel's routes, over the latest snapshot."""
+    """Return the panel's routes for the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
 
     @routes.post("/table.{extension}")
     def table_as_file(extension: Literal["csv", "json", "tex"], body: Body) -> Response:
         """Return rows and columns of the table of sessions, in the order given.
 
-        The body is JSON: ``view``, the query string of the page; ``columns`` and ``rows``, the names of those that are
-        wanted. Names that the view has not are left out. Without
-        ``rows`` they are all that pass the filters and the search.
+        The body is JSON: ``view``, the query string of the page; ``columns`` and ``rows``, the names of the requested
+        ones. Names that the view does not have are left out. Without ``rows``, return all that pass the filters and the
+        search.
         """
         requested = parsed(body, AskedTable, "Expected view, columns and rows as JSON")
         file_format: Format = "latex" if extension == "tex" else extension
@@ -97,13 +97,13 @@ def make_router(live: Live) -> APIRouter:
     @routes.post("/density", response_class=Response)
     @heavy
     def density_of_sessions(body: Body) -> Response:
-        """Return how many sessions lie where on pairs of columns, as `stepscope.dashboard.server.binary` writes it.
+        """Return the distribution of sessions on pairs of columns, packed as in `stepscope.dashboard.server.binary`.
 
-        The body is JSON: ``view``, the query string of the page; ``axes``, of which each has the ``key`` of a column,
-        and the ``cuts`` between its bins or the ``labels`` that are its bins; and ``pairs`` of places in ``axes``. The
-        header has "sessions", how many pass the filters and the search, and "ends", by column the least and the
-        greatest number. There is a column of counts for each pair, uint32 ``[(bins + 1) * (bins + 1)]``: the last bin
-        is for sessions without a place on the axis.
+        The body is JSON: ``view``, the query string of the page; ``axes``, each with the ``key`` of a column, and
+        the ``cuts`` between its bins or the ``labels`` that are its bins; and ``pairs`` of indices into ``axes``. The
+        header has "sessions", the number that pass the filters and the search, and "ends", the minimum and maximum
+        by column. There is one column of counts per pair, uint32 ``[(bins + 1) * (bins + 1)]``: the last bin is for
+        sessions without a place on the axis.
         """
         return Response(_density(live, parsed(body, AskedDensity)), media_type="application/octet-stream")
 
@@ -131,7 +131,7 @@ def _density(live: Live, asked: AskedDensity) -> bytes:
 
 
 def cells(live: Live, requested: AskedTable) -> tuple[list[str], Iterable[list[Cell]]]:
-    """Header and rows of what was asked for; of very many rows each is made when it is sent."""
+    """Return the requested header and rows; if there are very many rows, each is made when it is sent."""
     wanted = TableRequest.of(decode(requested.view))
     found = read_sessions(live.snapshot(), wanted.folder)
     timed = "@duration" in requested.columns
@@ -155,7 +155,7 @@ def cells(live: Live, requested: AskedTable) -> tuple[list[str], Iterable[list[C
 def _taken(
     keys: Iterable[str], columns: Mapping[str, Column], spread: Collection[str]
 ) -> tuple[list[str], list[Callable[[Row], Cell]]]:
-    """Return the header of a file, and what gives the cells of a row."""
+    """Return the header of a file, and the functions that return the cells of a row."""
     header: list[str] = []
     takes: list[Callable[[Row], Cell]] = []
     for key in keys:

@@ -1,4 +1,4 @@
-"""The sessions of a snapshot and every column that they could have."""
+"""The sessions of a snapshot, and every column that they can have."""
 
 import math
 import posixpath
@@ -32,7 +32,7 @@ T = TypeVar("T")
 Kind = Literal["hparam", "metric"]
 ColumnType = Literal["number", "text"]
 FIRST_METRICS: Final = 4
-"""Metrics that are columns where no experiment declares any: more than a table can show are often logged."""
+"""Number of metrics shown if no experiment declares any: often more are logged than a table can show."""
 
 _STATUSES: Final[Mapping[int, Status]] = {
     hparams_pb2.STATUS_SUCCESS: "success",
@@ -46,69 +46,69 @@ class Column:
     """A hyperparameter or a metric."""
 
     key: str
-    """Unique among all columns, and stable: what the URL calls it."""
+    """Unique among all columns, and stable: its name in the URL."""
     label: str
     description: str
     kind: Kind
     type: ColumnType
     default: bool
-    """Whether it is shown when nothing was chosen."""
+    """Whether it is shown by default."""
     values: tuple[str, ...] = ()
-    """Of a hyperparameter, the texts of its values: in the declared order, else by size or by the alphabet."""
+    """For a hyperparameter, the texts of its values: in the declared order, else sorted by size or alphabetically."""
     group: str = ""
-    """Of a metric, the folder below the session's run."""
+    """For a metric, the folder below the session's run."""
     tag: str = ""
 
 
 @dataclass(frozen=True)
 class Session:
-    """One session: what it was given, and where its metrics are."""
+    """One session: its hyperparameters, and where its metrics are."""
 
     run: str
     runs: tuple[str, ...]
     """The session's run and all that belong to it."""
     group: str
-    """As the session said, else what it shares with those that differ from it by their seed; else its run."""
+    """As declared by the session; else shared with the sessions that differ only in their seed; else its run."""
     status: Status
     start: float
-    """Seconds since the epoch, as the session said, else of its run's first event."""
+    """Seconds since the epoch, as declared by the session; else the time of its run's first event."""
     end: float | None
-    """As the session said; None where it did not."""
+    """As declared by the session; None if not declared."""
     hparams: Mapping[str, HParamValue]
 
 
 @dataclass(frozen=True)
 class Sessions:
-    """All sessions of a snapshot, and the columns that any of them or any experiment has."""
+    """All sessions of a snapshot, and the columns of any of them or of any experiment."""
 
     snapshot: Snapshot
     sessions: tuple[Session, ...]
     columns: tuple[Column, ...]
-    """Hyperparameters, those that differ first, then metrics, those that are declared first."""
+    """Hyperparameters, differing ones first; then metrics, declared ones first."""
     folder: str = ""
-    """Whose sessions these are alone; empty for all."""
+    """The folder that the sessions are limited to; empty for all."""
     _known: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """Return what ``make`` gives of sessions and columns, without any point; worked out when first asked for."""
+        """Return the result of ``make`` from sessions and columns, without any points; computed on first use."""
         if key not in self._known:
             self._known[key] = make()
         return cast(T, self._known[key])
 
 
 def has_sessions(snapshot: Snapshot) -> bool:
-    """Return whether any run has begun a session."""
+    """Return whether any run has started a session."""
     return any(SESSION_START_TAG in run.series for run in snapshot.runs.values())
 
 
 def read_sessions(snapshot: Snapshot, folder: str = "") -> Sessions:
     """Return the sessions of a snapshot.
 
-    What they are given is read once, for as long as no run, tag or hyperparameter comes or goes.
+    Hyperparameters are read once, as long as no run, tag or hyperparameter is added or removed.
 
     Args:
         snapshot: the log directory.
-        folder: take the runs below this folder only; empty for all.
+        folder: use only the runs below this folder; empty for all.
     """
     if folder and folder not in folders(snapshot):
         return _read_sessions(snapshot, folder)
@@ -133,13 +133,13 @@ def _read_sessions(snapshot: Snapshot, folder: str) -> Sessions:
 
 
 def first_folder(run: str) -> str:
-    """Return the first part of a run's name, where it has several; else nothing."""
+    """Return the first part of a run's name if it has several; else an empty string."""
     first, slash, _ = run.partition("/")
     return first if slash else ""
 
 
 def folders(snapshot: Snapshot) -> list[str]:
-    """Return the first folders of the runs that sessions began in, where there is more than one such folder."""
+    """Return the first folders of the runs that sessions started in, if there is more than one."""
 
     def found() -> list[str]:
         own = sorted({first_folder(run.name) for run in snapshot.runs.values() if SESSION_START_TAG in run.series})
@@ -149,11 +149,11 @@ def folders(snapshot: Snapshot) -> list[str]:
 
 
 def runs_of_sessions(snapshot: Snapshot, session_runs: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """By session, the runs that belong to it.
+    """Return, by session, the runs that belong to it.
 
-    These are its own and the runs below it that belong to no session further down, such as "validation". PyTorch's
-    ``add_hparams`` makes a run for the session below the one that has the curves: where that one is no session and
-    holds one only, it belongs to it too.
+    These are its own run and the runs below it that belong to no session further down, such as "validation". PyTorch's
+    ``add_hparams`` creates a run for the session below the one that has the curves: if that parent run is not a session
+    and has only one session below it, it belongs to the session too.
     """
     known = frozenset(session_runs)
     found: dict[str, list[str]] = {run: [run] for run in session_runs}
@@ -172,9 +172,9 @@ def runs_of_sessions(snapshot: Snapshot, session_runs: Sequence[str]) -> Mapping
 
 
 def metric_value(snapshot: Snapshot, session: Session, metric: Column, which: ValueOf) -> tuple[float, int] | None:
-    """Return the value of a metric and its step; None where the session has none.
+    """Return the value of a metric and its step; None if the session has none.
 
-    What is not finite is neither the least nor the greatest; where nothing else is there, the last value stands.
+    Non-finite values are never the minimum or maximum; if there are no others, the last value is returned.
     """
     run = snapshot.runs.get(run_of_metric(session.run, metric.group))
     return None if run is None else Reached(metric.tag, which).of_run(run)
@@ -182,13 +182,13 @@ def metric_value(snapshot: Snapshot, session: Session, metric: Column, which: Va
 
 @dataclass(frozen=True)
 class Reached(RunFact):
-    """What a scalar of a run came to, and at which step."""
+    """The value that a scalar of a run reached, and at which step."""
 
     tag: str
     which: ValueOf
 
     def of_run(self, run: Run) -> tuple[float, int] | None:
-        """Return its value and its step; None where there is none, or its points are gone."""
+        """Return the value and its step; None if there is none, or its points are gone."""
         try:
             summary = run.summary(self.tag)
         except PayloadError:
@@ -205,7 +205,7 @@ class Reached(RunFact):
 
 
 def last_time(snapshot: Snapshot, session: Session) -> float | None:
-    """Wall time of the last scalar of a session's runs; None where it has none."""
+    """Return the wall time of the last scalar of a session's runs; None if there is none."""
     times = [
         summary.last_time
         for run in session.runs
@@ -216,7 +216,7 @@ def last_time(snapshot: Snapshot, session: Session) -> float | None:
 
 
 def text_of(value: HParamValue | None) -> str:
-    """Return a value as it is written in the table and the URL: "true", "0.001", "64", "adam", and "" for none."""
+    """Return a value as written in the table and the URL: "true", "0.001", "64", "adam", or "" for none."""
     match value:
         case None:
             return ""
@@ -244,7 +244,7 @@ def _session(snapshot: Snapshot, found: FoundSession, runs: tuple[str, ...]) -> 
 
 
 def _seeds_as_groups(found: Sequence[Session]) -> tuple[Session, ...]:
-    """Return sessions that name no group, with that of their seeds.
+    """Return the sessions, where those that name no group get the group that they share with other seeds.
 
     PyTorch's ``add_hparams`` puts a session below the run that has the name, so that is the shortest one.
     """

@@ -1,4 +1,4 @@
-"""The table of sessions: which columns and rows the view asks for."""
+"""The table of sessions: the columns and rows that the view asks for."""
 
 import math
 import re
@@ -22,14 +22,14 @@ LOWER_IS_BETTER: Final = re.compile(
     r"(^|[^a-z])(loss|nll|err|error|perplexity|ppl|mse|rmse|mae|wer|cer|fid|time|latency|cost|bpc|bpd)([^a-z]|$)", re.I
 )
 MOST_LISTED: Final = 200
-"""Values of one hyperparameter that a filter lists; more are filtered by their bounds, or by the table's search."""
+"""Maximum number of values that a filter lists; beyond that, filter by bounds or by the table's search."""
 MOST_ROWS: Final = 5_000
-"""Rows that a page is sent at most."""
+"""Maximum number of rows sent to a page."""
 LISTED_ROWS: Final = 1_000
-"""Of more, how many stand in the table; the others are for the charts."""
+"""If there are more, the number of rows in the table; the others are for the charts."""
 
 Metric = tuple[float, int]
-"""A value and the step that it was reached at."""
+"""A value and the step at which it was reached."""
 
 
 @dataclass(frozen=True)
@@ -43,71 +43,71 @@ class Row:
     status: Status
     start: float
     duration: float | None
-    """Seconds; of a group, the mean."""
+    """In seconds; for a group, the mean."""
     hparams: Mapping[str, HParamValue]
     several: Mapping[str, tuple[str, ...]]
-    """Of a group, the hyperparameters in which its sessions differ, and the texts of their values."""
+    """For a group, the hyperparameters in which its sessions differ, and the texts of their values."""
     metrics: Mapping[str, Metric]
     deviations: Mapping[str, float] = field(default_factory=dict)
-    """Of a group with means, the standard deviations of metrics that two of its sessions or more have (n - 1)."""
+    """For a group with means, the standard deviations (n - 1) of metrics that at least two of its sessions have."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """How much of what there is the rows are."""
+    """How much of all data the rows cover."""
 
     whole: bool
-    """They are all."""
+    """Whether the rows are all there are."""
     listed: int
-    """So many of them, from the first, are those that the table begins with."""
+    """The number of rows, from the first, that the table begins with."""
     rows: int
-    """How many there would be."""
+    """The total number of rows."""
     found: int
-    """How many of these the search finds; all, where the page searches."""
+    """The number of these that the search finds; all of them if the page searches."""
     passing: int
-    """How many sessions pass the filters."""
+    """The number of sessions that pass the filters."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """What the panel shows."""
+    """The content of the panel."""
 
     found: Sessions
     columns: tuple[Column, ...]
-    """Those that are shown: hyperparameters, then metrics."""
+    """Shown columns: hyperparameters, then metrics."""
     constant: tuple[tuple[str, str], ...]
-    """Hyperparameters that no session differs in and that are no columns: name and text."""
+    """Hyperparameters that are the same in all sessions and have no column: name and text."""
     target: Column | None
     lower_is_better: bool
     rows: tuple[Row, ...]
-    """Those of the table, and after them those that only charts draw."""
+    """Rows of the table, followed by those that only charts draw."""
     each: Callable[[], "Passing"] = field(repr=False, compare=False)
-    """Gives all sessions that pass the filters."""
+    """Returns all sessions that pass the filters."""
     window: Window
 
     @cached_property
     def passing(self) -> "Passing":
-        """What ``each`` gives; made when it is first asked for."""
+        """The result of ``each``, computed on first use."""
         return self.each()
 
 
 @dataclass(frozen=True)
 class Passing:
-    """The sessions that pass the filters, as columns: what each was given, and what the target came to."""
+    """The sessions that pass the filters, as columns: the hyperparameters, and the value of the target."""
 
     hparams: Mapping[str, Sequence[HParamValue | None]]
-    """Of the shown hyperparameters."""
+    """Values of the shown hyperparameters."""
     metric: Sequence[float | None]
 
 
 def build_table(found: Sessions, requested: TableRequest, most: int = MOST_ROWS, listed: int = LISTED_ROWS) -> Table:
-    """Return the table that the view asks for, over the sessions of a folder.
+    """Return the table that the view asks for, for the sessions of a folder.
 
     Args:
         found: the sessions.
         requested: what the view asks for.
-        most: sessions that are looked at one by one; of more, so many rows are chosen.
-        listed: of these, how many are the first of the table.
+        most: maximum number of sessions handled one by one; if there are more, this many rows are chosen.
+        listed: the number of these that are the first rows of the table.
     """
     columns = shown_columns(found.columns, requested)
     all_metrics = [column for column in found.columns if column.kind == "metric"]
@@ -126,12 +126,12 @@ def build_table(found: Sessions, requested: TableRequest, most: int = MOST_ROWS,
 
 
 def all_rows(found: Sessions, requested: TableRequest, *, timed: bool) -> Iterator[Row]:
-    """Yield all rows that the view asks for, in its order, each made when it is its turn.
+    """Yield all rows that the view asks for, in its order, each made on demand.
 
     Args:
         found: the sessions.
         requested: what the view asks for.
-        timed: find out how long each session took, which takes a look at all of its points.
+        timed: whether to determine the duration of each session, which requires reading all of its points.
     """
     columns = shown_columns(found.columns, requested)
     target, wanted = _target_and_metrics(found, columns, requested)
@@ -148,7 +148,7 @@ def all_rows(found: Sessions, requested: TableRequest, *, timed: bool) -> Iterat
 def _target_and_metrics(
     found: Sessions, columns: Sequence[Column], requested: TableRequest
 ) -> tuple[Column | None, tuple[Column, ...]]:
-    """Return the target, and the metrics that rows need: those that are shown, and the target."""
+    """Return the target, and the metrics that rows need: the shown ones and the target."""
     metrics = [column for column in columns if column.kind == "metric"]
     asked = (column for column in found.columns if column.kind == "metric" and column.key == requested.target)
     target = next(asked, next(iter(metrics), None))
@@ -156,7 +156,7 @@ def _target_and_metrics(
 
 
 def row_of(found: Sessions, requested: TableRequest) -> Rows:
-    """Return what a row is: a session, or what stands for a group."""
+    """Return what a row is: a session, or what represents a group."""
     if requested.rows != "auto":
         return requested.rows
     return "avg" if len({session.group for session in found.sessions}) < len(found.sessions) else "sessions"
@@ -236,7 +236,7 @@ def _given(
 
 
 def shown_columns(columns: Sequence[Column], requested: TableRequest) -> tuple[Column, ...]:
-    """Return the columns that are shown, in the order of ``columns``; chosen ones that are gone are left out."""
+    """Return the shown columns, in the order of ``columns``; chosen ones that are gone are left out."""
 
     def chosen(kind: str, keys: tuple[str, ...]) -> list[Column]:
         of_kind = [column for column in columns if column.kind == kind]
@@ -258,7 +258,7 @@ def grouped(rows: Sequence[Row], how: Rows, target: str) -> list[Row]:
 
 
 def payload(table: Table, colors: Mapping[str, RunColor], folders: Sequence[str], folder: str) -> SentTable:
-    """Return the table as the page gets it; rows hold their values in the order of the shown columns."""
+    """Return the table as sent to the page; rows hold their values in the order of the shown columns."""
     found = table.found
     shown = {column.key: place for place, column in enumerate(table.columns)}
     counts: dict[Status, int] = dict.fromkeys(STATUSES, 0)
@@ -402,7 +402,7 @@ def _joined(name: str, members: Sequence[Row], how: Rows, target: str) -> Row:
 
 
 def _deviations(members: Sequence[Row]) -> Mapping[str, float]:
-    """Of the metrics that are finite in all sessions that have them, and that two have at least."""
+    """Return the standard deviations of metrics that at least two sessions have, all of them finite."""
     values: dict[str, list[float]] = {}
     for row in members:
         for key, (value, _) in row.metrics.items():

@@ -1,4 +1,4 @@
-"""The images panel: galleries of pictures by tag, by run, or as film strips of steps."""
+"""The images panel: galleries of images by tag, by run, or as film strips of steps."""
 
 from typing import Final, cast
 
@@ -23,11 +23,11 @@ from stepscope.summary.snapshot import Snapshot
 _RUN = "run:"
 _TAG = "tag:"
 MOST_EXPECTED: Final = 60
-"""Tiles that have room before it is known what they show."""
+"""Maximum number of tiles with reserved space before their content is known."""
 
 
 class ImagesPanel(CardPanel):
-    """Pictures over steps."""
+    """Images over steps."""
 
     name = "images"
     title = "Images"
@@ -60,7 +60,7 @@ class ImagesPanel(CardPanel):
 
 
 def keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
-    """Return a card for every tag, or for every run that has pictures."""
+    """Return a card for every tag, or for every run that has images."""
     if GROUP.of(view) == "run":
         runs = dict.fromkeys(series.run for series in shown_series(snapshot, view, PLUGIN_NAME))
         return [("Runs", _RUN + run) for run in runs]
@@ -68,7 +68,7 @@ def keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
 
 
 def series_of(key: str, on: Shown) -> list[Series]:
-    """Return what a card shows: the series of its tag, or those of its run whose tags pass the filter."""
+    """Return the series that a card shows: those of its tag, or those of its run whose tags pass the filter."""
     if key.startswith(_TAG):
         return on.series_of_tag(key.removeprefix(_TAG), PLUGIN_NAME)
     run = key.removeprefix(_RUN)
@@ -90,14 +90,14 @@ def card(key: str, wide: bool, on: Shown) -> html.Article:
 
 
 def depends(key: str, on: Draw) -> object:
-    """Return what a card is made of."""
+    """Return what a card depends on."""
     return GROUP.of(on.view), [(s.run, s.tag, s.version, on.colors[s.run]) for s in series_of(key, on)]
 
 
 def draw(key: str, on: Draw) -> CardData:
-    """Return series of a card with their colors and steps; the pictures are asked for when they are looked at.
+    """Return the series of a card with their colors and steps; images are requested when they are viewed.
 
-    Runs of one program mostly log at the same steps, so these are sent once for all series that share them.
+    Runs of one program mostly log at the same steps, so steps are sent once for all series that share them.
     """
     places: dict[bytes, int] = {}
     steps: list[TypedArray] = []

@@ -1,4 +1,4 @@
-"""The pictures' bytes over HTTP, what is known of them, which there are, and many of them in one ZIP file."""
+"""Images over HTTP: their bytes, facts about them, a catalog, and ZIP files of many images."""
 
 from typing import Annotated, Final
 
@@ -33,14 +33,14 @@ from stepscope.summary.kinds.image import PLUGIN_NAME, Images
 from stepscope.summary.series import Series
 
 MOST_ZIPPED: Final = 5_000
-"""Pictures of one ZIP file."""
+"""Maximum number of images in one ZIP file."""
 
 
 def look_at(series: Series, index: int, sample: int, edge: int, thumbnails: Thumbnails) -> tuple[Picture, PictureFacts]:
-    """Return a picture and what is known of it: the original, or where ``edge`` is not 0 one of at most that size.
+    """Return an image and facts about it: the original, or one of at most ``edge`` pixels if that is not 0.
 
     Raises:
-        PayloadError: it cannot be read or drawn.
+        PayloadError: if the image cannot be read or drawn.
     """
     images: Images = series.read(index)
     original = picture(images, sample)
@@ -59,7 +59,7 @@ def look_at(series: Series, index: int, sample: int, edge: int, thumbnails: Thum
 
 
 def samples_at(series: Series, index: int) -> int:
-    """Return how many pictures a point has; 0 where it cannot be read."""
+    """Return the number of images of a point; 0 if it cannot be read."""
     try:
         return len(series.read(index).encoded)
     except (PayloadError, IndexError):
@@ -67,16 +67,16 @@ def samples_at(series: Series, index: int) -> int:
 
 
 def said(series: Series, index: int, why: str) -> Response:
-    """Return the answer in place of a picture.
+    """Return the answer in place of an image.
 
-    It is no HTTP error: damage is data, and nothing went wrong on the way.
+    This is not an HTTP error: damage is data, and nothing went wrong in transit.
     """
     body: NoPicture = {"error": why, "samples": samples_at(series, index)}
     return JSONResponse(body, headers={"Cache-Control": LOOK_AGAIN})
 
 
 def catalog(on: Draw) -> Catalog:
-    """Return all tags of the shown runs, and each of these runs with its colors and the places of its tags."""
+    """Return all tags of the shown runs, and each of these runs with its colors and the indices of its tags."""
     places: dict[str, int] = {}
     runs: list[CatalogRun] = [
         {
@@ -92,10 +92,10 @@ def catalog(on: Draw) -> Catalog:
 
 
 def wanted_of(body: bytes) -> list[Wanted]:
-    """Return the pictures that a request names: a JSON array of ``[run, tag, index, step, sample]``.
+    """Return the images that a request names: a JSON array of ``[run, tag, index, step, sample]``.
 
     Raises:
-        HTTPException: 413 where there are too many, 422 where it is something else.
+        HTTPException: 413 if there are too many, 422 if the body is something else.
     """
     wanted = parsed(body, list[Wanted], "Expected an array of [run, tag, index, step, sample]")
     if len(wanted) > MOST_ZIPPED:
@@ -104,18 +104,18 @@ def wanted_of(body: bytes) -> list[Wanted]:
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the panel's routes, over the latest snapshot."""
+    """Return the panel's routes for the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
     thumbnails = Thumbnails()
 
     @routes.get("/catalog")
     def shown_series(view: Annotated[str, Query(max_length=MAX_QUERY)] = "") -> Catalog:
-        """Return what the runs that a view shows have: all tags, and each run's colors and places of its tags."""
+        """Return all tags of the runs that a view shows, and each run's colors and the indices of its tags."""
         return catalog(Draw(live.snapshot(), decode(view), "light", {}))
 
     @routes.get("/steps")
     def steps(run: RunName, tag: TagName) -> SeriesSteps:
-        """Return the steps of one tag of one run, and its epoch, which `/look` takes."""
+        """Return the steps of one tag of one run, and the epoch that `/look` takes."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         return {"steps": typed(series.steps), "epoch": epoch(series)}
 
@@ -131,10 +131,10 @@ def make_router(live: Live) -> APIRouter:
         sample: Index = 0,
         edge: Annotated[int, Query(ge=0)] = 0,
     ) -> Response:
-        """Return a picture and, in the header X-Picture, what is known of it; or JSON that says why there is none.
+        """Return an image, with facts about it in the X-Picture header, or JSON that says why there is none.
 
-        Without ``edge`` it is the original; with it, at most that size. Whether the point is the one that the client
-        means is told by its step and the series' epoch.
+        Without ``edge``, the image is the original; with it, at most that size. The step and the series' epoch show
+        whether the point is the one that the client means.
         """
         if edge and edge not in EDGES:
             raise HTTPException(422, f"edge is {edge}, expected 0 or one of {', '.join(map(str, EDGES))}.")
@@ -157,7 +157,7 @@ def make_router(live: Live) -> APIRouter:
         sample: Index = 0,
         download: bool = False,
     ) -> Response:
-        """Return the bytes of one picture, as they were logged, by its place in the series."""
+        """Return the bytes of one image as logged, by its index in the series."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         found = read_picture(series, index, sample)
         if not download:
@@ -168,9 +168,9 @@ def make_router(live: Live) -> APIRouter:
     @routes.post("/zip", response_class=Response)
     @heavy
     def zipped(body: Body) -> Response:
-        """Return pictures as they were logged, in one ZIP file.
+        """Return images as logged, in one ZIP file.
 
-        Which could not be read is said in a text file in it.
+        A text file in it lists the images that could not be read.
         """
         files = chosen_files(live.snapshot(), wanted_of(body), PLUGIN_NAME)
         headers = {**SAFE_HEADERS, "Cache-Control": "no-store", **attachment("images", "zip")}

@@ -1,7 +1,7 @@
-"""Small forms of pictures for galleries, made in bounded memory and kept for a while.
+"""Thumbnails for galleries, made in bounded memory and cached.
 
-A picture is decoded whole before it is made small, so how many pixels one may have, and how many are decoded at a
-time, are limited. Headers are read first: a small file that would unpack to gigabytes is refused, not decoded.
+An image is fully decoded before it is reduced, so the number of pixels of one image and of those decoded at a time
+are limited. Headers are read first: a small file that would unpack to gigabytes is refused, not decoded.
 """
 
 import threading
@@ -18,20 +18,20 @@ from stepscope.dashboard.server.pictures import Picture
 from stepscope.summary.kinds.base import PayloadError
 
 MOST_PIXELS: Final = 50_000_000
-"""Pixels of a picture that is drawn: decoded they take up to 200 MB."""
+"""Maximum number of pixels of an image that is drawn: decoded, they take up to 200 MB."""
 EDGES: Final = (64, 128, 256, 512, 1024)
-"""Sizes of thumbnails; few of them, so that they are found again."""
+"""Sizes of thumbnails; few, so that cached ones are found again."""
 CACHE_BYTES: Final = 64_000_000
 LARGEST_MOVING: Final = 4_000_000
-"""Bytes of an animation that is sent to a gallery as it is; of a larger one the first frame is."""
+"""Maximum size in bytes of an animation sent to a gallery as is; larger ones are reduced to their first frame."""
 _AT_A_TIME: Final = 2
 _DAMAGE: Final = (OSError, SyntaxError, ValueError, EOFError, IndexError, MemoryError, OverflowError)
-"""What Pillow raises for broken bytes, beside `UnidentifiedImageError`, which is an OSError."""
+"""Exceptions that Pillow raises for broken bytes, including `UnidentifiedImageError`, which is an OSError."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a picture's header says."""
+    """The contents of an image's header."""
 
     width: int
     height: int
@@ -40,19 +40,19 @@ class Shape:
 
 @dataclass(frozen=True)
 class Small:
-    """A picture for a gallery."""
+    """An image for a gallery."""
 
     picture: Picture
     shape: Shape
     reduced: bool
-    """The picture is smaller than the original, or its first frame only."""
+    """Whether the image is smaller than the original, or only its first frame."""
 
 
 def opened(data: bytes) -> Image.Image:
-    """Return the picture with its header read and its pixels still packed.
+    """Return the image with its header read and its pixels not yet decoded.
 
     Raises:
-        PayloadError: it cannot be read, has no pixels, or more than `MOST_PIXELS`.
+        PayloadError: if the image cannot be read, has no pixels, or more than `MOST_PIXELS`.
     """
     try:
         image = Image.open(BytesIO(data))
@@ -73,7 +73,7 @@ def opened(data: bytes) -> Image.Image:
 
 
 def shape_of(image: Image.Image) -> Shape:
-    """Size and number of frames; damage behind the first frame makes it one frame."""
+    """Return the size and the number of frames; damage after the first frame makes it one frame."""
     try:
         frames = int(getattr(image, "n_frames", 1))
         image.seek(0)
@@ -83,21 +83,21 @@ def shape_of(image: Image.Image) -> Shape:
 
 
 def shape(data: bytes) -> Shape:
-    """Return what the header says, without decoding.
+    """Return the contents of the header, without decoding.
 
     Raises:
-        PayloadError: as `opened`.
+        PayloadError: as for `opened`.
     """
     return shape_of(opened(data))
 
 
 def small(picture: Picture, edge: int) -> Small:
-    """Return a picture of at most ``edge`` pixels either way.
+    """Return an image of at most ``edge`` pixels in either direction.
 
-    What is no larger stays as it is, once it is known to be whole.
+    An image that is no larger stays as is, once it is known to be undamaged.
 
     Raises:
-        PayloadError: as `opened`, or the pixels are damaged.
+        PayloadError: as for `opened`, or if the pixels are damaged.
     """
     image = opened(picture.data)
     found = shape_of(image)
@@ -120,7 +120,7 @@ def small(picture: Picture, edge: int) -> Small:
 
 
 def eight_bits(image: Image.Image) -> Image.Image:
-    """Return the picture as gray or colors of 8 bits, with alpha where it has some."""
+    """Return the image in 8-bit gray or color, with alpha if it has any."""
     if image.mode.startswith("I"):
         # Browsers show the upper 8 of 16 bits too.
         return Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))
@@ -132,7 +132,7 @@ def eight_bits(image: Image.Image) -> Image.Image:
 
 
 def encoded(image: Image.Image, mime_type: str) -> Picture:
-    """JPEG for what was JPEG, and otherwise PNG, which changes no pixel."""
+    """Return a JPEG image as JPEG, and any other as PNG, which changes no pixel."""
     stream = BytesIO()
     if mime_type == "image/jpeg":
         image.convert("RGB").save(stream, format="JPEG", quality=90)
@@ -142,7 +142,7 @@ def encoded(image: Image.Image, mime_type: str) -> Picture:
 
 
 class Thumbnails:
-    """Small forms of pictures, the latest of which are kept, up to `CACHE_BYTES`; any thread may ask."""
+    """Cache of the most recent thumbnails, up to `CACHE_BYTES`; thread-safe."""
 
     def __init__(self, most_bytes: int = CACHE_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -155,7 +155,7 @@ class Thumbnails:
         return len(self._kept)
 
     def of(self, picture: Picture, edge: int) -> Small:
-        """As `small`."""
+        """Return the image as `small` does."""
         key = (picture.etag, edge)
         with self._lock:
             if key in self._kept:

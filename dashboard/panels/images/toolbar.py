@@ -9,7 +9,7 @@ from stepscope.dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GRO
 
 
 def toolbar(view: View) -> html.Div:
-    """Filter and grouping, sizes, adjustments, steps, and a ZIP file of what is shown."""
+    """Return the controls: filter and grouping, sizes, adjustments, steps, and a ZIP file of the shown images."""
     return html.Div(
         [
             tag_filter_input(view),
@@ -39,19 +39,19 @@ def toolbar(view: View) -> html.Div:
 
 
 def rate(view: View) -> html.Label:
-    """Return how fast cards play."""
+    """Return the control for the playback speed of cards."""
     options = {value: f"{value}/s" for value in RATE.options}
     select = short_select(RATE, view, options, "Steps per second while playing", w=74)
     return html.Label([html.Span("Play"), select], className="field")
 
 
 def adjustment(setting: Setting[float], view: View, label: str) -> html.Label:
-    """Return a slider for a factor, 1 in the pictures themselves; its value stands beside it in percent."""
+    """Return a slider for a factor, where 1 leaves images unchanged; its value is shown beside it in percent."""
     return slider(setting, view, label, 0.01, f"{setting.of(view):.0%}")
 
 
 def slider(setting: Setting[float], view: View, label: str, step: float, shown: str) -> html.Label:
-    """Return a slider whose value stands beside it; ``images/web/mount.ts`` keeps that up to date."""
+    """Return a slider with its value beside it, which ``images/web/mount.ts`` keeps up to date."""
     control = number_slider(setting, view, label, step)
     value = html.Output(shown, className="adjusted", **{"data-setting": setting.name})
     return html.Label([html.Span(label), control, value], className="field")

@@ -1,1 +1,1 @@
-"""The health panel: what was read from every event file, and what was not."""
+"""The tab *Live tensors*: arrays of a running program, while they change."""

@@ -1,4 +1,4 @@
-"""The panel of live tensors: arrays of a running program, drawn in ``web/``; the route is ``/api/capture/live``."""
+"""The live tensors panel: arrays of a running program, drawn in ``web/``; the route is ``/api/capture/live``."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from stepscope.summary.snapshot import Snapshot
 
 
 class LiveTensorsPanel(Panel):
-    """What a program shows by `stepscope.debug.show`, while it runs."""
+    """Arrays that a running program shows with `stepscope.debug.show`."""
 
     name = "live_tensors"
     title = "Live tensors"

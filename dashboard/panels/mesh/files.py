@@ -1,4 +1,4 @@
-"""Meshes as bytes: what the page draws, and PLY files."""
+"""Meshes as bytes: for the page to draw, and as PLY files."""
 
 import numpy as np
 
@@ -9,11 +9,10 @@ from stepscope.dashboard.server.numbers import json_number
 
 
 def pack(header: MeshHeader, geometry: Geometry | None) -> bytes:
-    """Return what ``mesh/web/geometry.ts`` reads: the header, and columns as `stepscope.dashboard.server.binary` has
-    it.
+    """Return the header and columns for ``mesh/web/geometry.ts``, packed as in `stepscope.dashboard.server.binary`.
 
-    ``header["columns"]`` has the places of what there is of float32 "positions" [3 n], uint32 "faces" [3 m], uint8
-    "colors" [4 n] and float32 "moved" [n].
+    ``header["columns"]`` has the places of the existing columns among float32 "positions" [3 n], uint32 "faces" [3 m],
+    uint8 "colors" [4 n] and float32 "moved" [n].
     """
     columns = ColumnPack()
     places: ColumnPlaces = {}
@@ -30,7 +29,7 @@ def pack(header: MeshHeader, geometry: Geometry | None) -> bytes:
 
 
 def describe(geometry: Geometry) -> MeshFacts:
-    """Return what the page is told of a mesh beside its columns."""
+    """Return the facts about a mesh that are sent to the page besides its columns."""
     moved = geometry.moved
     return {
         "vertices": geometry.vertices,
@@ -44,10 +43,11 @@ def describe(geometry: Geometry) -> MeshFacts:
 
 
 def ply(vertices: Rows, faces: Rows | None, colors: Rows | None) -> bytes:
-    """Return a binary PLY file of a whole mesh: every vertex as it was written, NaN too.
+    """Return a binary PLY file of a whole mesh, with every vertex as written, including NaN.
 
-    Faces that point outside the vertices, which readers of PLY refuse, are left out, which a comment says; so are
-    colors whose number is not that of the vertices. The format: G. Turk, "The PLY Polygon File Format", 1994.
+    Faces that refer to vertices that do not exist, which PLY readers refuse, are left out, as a comment in the file
+    notes; so are colors if their number differs from that of the vertices. The format: G. Turk, "The PLY Polygon File
+    Format", 1994.
     """
     head = ["ply", "format binary_little_endian 1.0", "comment written by Stepscope"]
     fields: list[tuple[str, str] | tuple[str, str, tuple[int, ...]]] = [("place", "<f4", (3,))]

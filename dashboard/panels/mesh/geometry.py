@@ -1,4 +1,4 @@
-"""A mesh at one step, ready to be drawn: pure functions from stored rows to plain columns, and what was left out."""
+"""A mesh at one step, ready to draw: pure functions from stored rows to plain columns, with notes on omissions."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
@@ -14,26 +14,26 @@ Rows: TypeAlias = NDArray[Any]
 """One sample of a part: shape [n, 3], any numeric dtype."""
 
 MOST_VERTICES: Final = 2_000_000
-"""Vertices that are sent to a browser: 24 MB of coordinates."""
+"""Maximum number of vertices sent to a browser: 24 MB of coordinates."""
 MOST_FACES: Final = 4_000_000
 
 
 @dataclass(frozen=True)
 class Moved:
-    """How far vertices are from where they are in another mesh."""
+    """How far vertices are from their positions in another mesh."""
 
     distances: NDArray[np.float32]
-    """Per vertex that is drawn; -1 where it is not known."""
+    """Per drawn vertex; -1 where unknown."""
     mean: float
     most: float
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """What is drawn, and what is said about it."""
+    """The geometry to draw, with notes about it."""
 
     positions: NDArray[np.float32]
-    """Shape [n, 3], relative to ``origin``, which keeps the digits of meshes that are far from zero."""
+    """Shape [n, 3], relative to ``origin``, which preserves the precision of meshes far from zero."""
     faces: NDArray[np.uint32] | None
     """Shape [m, 3], indices into ``positions``."""
     colors: NDArray[np.uint8] | None
@@ -42,18 +42,18 @@ class Geometry:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     vertices: int
-    """As many as were written."""
+    """The number of vertices as written."""
     face_count: int
     every: int = 1
-    """Of the points only each ``every``-th is here."""
+    """Only every ``every``-th point is included."""
     moved: Moved | None = None
     notes: tuple[str, ...] = ()
-    """What was left out, and why."""
+    """Notes on what was left out, and why."""
 
 
 @dataclass
 class _Notes:
-    """Collects what has to be said."""
+    """Collects the notes."""
 
     said: list[str] = field(default_factory=list)
 
@@ -62,14 +62,14 @@ class _Notes:
 
 
 def sample_of(rows: NDArray[Any], sample: int) -> Rows:
-    """Return one mesh of a batch.
+    """Return one sample of a batch.
 
     Args:
         rows: shape [batch, n, 3].
-        sample: which of the batch.
+        sample: index in the batch.
 
     Raises:
-        PayloadError: there is no such sample.
+        PayloadError: if the sample does not exist.
     """
     if not 0 <= sample < len(rows):
         raise PayloadError(f"there is no sample {sample}: this step has {counted(len(rows), 'mesh', 'meshes')}")
@@ -80,16 +80,16 @@ def sample_of(rows: NDArray[Any], sample: int) -> Rows:
 def make_geometry(
     vertices: Rows, faces: Rows | None = None, colors: Rows | None = None, reference: Rows | None = None
 ) -> Geometry:
-    """Make what is drawn of a mesh; what does not fit is left out, counted and named in ``notes``.
+    """Make the geometry to draw; what does not fit is left out, and counted and named in ``notes``.
 
     Args:
         vertices: coordinates.
         faces: indices of each triangle's vertices; None for a point cloud.
         colors: red, green and blue of each vertex: 0..255, or floats that are all in 0..1.
-        reference: the vertices that the distances are measured from, if there is something to compare with.
+        reference: the vertices to measure distances from, if there is a mesh to compare with.
 
     Raises:
-        PayloadError: there is nothing to draw, or more than a browser can.
+        PayloadError: if there is nothing to draw, or more than a browser can draw.
     """
     notes = _Notes()
     total, total_faces = len(vertices), 0 if faces is None else len(faces)
@@ -135,15 +135,15 @@ def make_geometry(
 
 
 def valid_faces(faces: Rows, vertices: int) -> NDArray[np.bool_]:
-    """Return which faces have three whole indices of vertices that exist."""
+    """Return a mask of the faces with three integer indices of existing vertices."""
     valid: NDArray[np.bool_] = ((faces >= 0) & (faces < vertices) & (faces == np.floor(faces))).all(axis=1)
     return valid
 
 
 def bytes_of_colors(colors: Rows) -> tuple[NDArray[np.uint8], int]:
-    """Return colors as bytes, and how many of the numbers had to be moved into 0..255.
+    """Return colors as bytes, and how many of the numbers had to be clipped to 0..255.
 
-    Floats up to 1 mean shares of 255.
+    Floats up to 1 are fractions of 255.
     """
     known = colors[np.isfinite(colors)] if colors.dtype.kind == "f" else colors
     scale = 255.0 if colors.dtype.kind == "f" and known.size and known.max() <= 1 else 1.0

@@ -1,7 +1,7 @@
-"""What a mesh's ``json_config`` asks for, as far as it is honored here.
+"""The supported parts of a mesh's ``json_config``.
 
-The terms are those of three.js, which TensorBoard hands them to: ``camera``, ``lights`` and ``material``, each with
-the name of a class under ``cls`` and that class's properties.
+The terms are those of three.js, to which TensorBoard passes them: ``camera``, ``lights`` and ``material``, each with
+the name of a class under ``cls`` and the properties of that class.
 """
 
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ _MATERIALS: Final = (
     "PointsMaterial",
 )  # fmt: skip
 _MOST_LIGHTS: Final = 3
-"""Directional ones; the sum of all others is one ambient light."""
+"""Maximum number of directional lights; all others are summed into one ambient light."""
 
 
 class _Section:
-    """One part of the configuration: what is taken out of it is honored, the rest is told."""
+    """One part of the configuration: entries taken from it are honored, the rest is reported."""
 
     def __init__(self, name: str, content: Mapping[str, Any], ignored: list[str]) -> None:
         self._name = name
@@ -80,15 +80,15 @@ class _Section:
         return red / 255, green / 255, blue / 255
 
     def close(self) -> None:
-        """Names what nobody took."""
+        """Report the entries that were not taken."""
         for key, value in self._rest.items():
             self.refuse(key, value)
 
 
 def looks_of(config: Mapping[str, Any]) -> Looks:
-    """Return what is honored of a configuration, for the page, with ``ignored``: the entries that are not.
+    """Return the honored parts of a configuration for the page, with the other entries as ``ignored``.
 
-    Colors are red, green and blue in 0..1; what is not given is None.
+    Colors are red, green and blue in 0..1; missing entries are None.
     """
     ignored: list[str] = []
     rest = dict(config)

@@ -88,7 +88,7 @@ class MeshPanel(CardPanel):
 
 
 def mesh_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
-    """Return a card for every mesh of every shown run, in the sections of its name."""
+    """Return a card for every mesh of every shown run, in the section of its name."""
     found: dict[str, dict[str, None]] = {}
     for series in shown_series(snapshot, view, PLUGIN_NAME):
         found.setdefault(mesh_name(series), {})[series.run] = None
@@ -111,13 +111,13 @@ def card(key: str, wide: bool, on: Shown) -> html.Article:
 
 
 def mesh_of(key: str, on: Draw) -> MeshSeries | None:
-    """Return the series of a card."""
+    """Return the mesh of a card."""
     name, run = pair_of(key)
     return meshes_of(on.snapshot.runs[run]).get(name) if run in on.snapshot.runs else None
 
 
 def reference_of(key: str, on: Draw) -> tuple[Compare, MeshSeries | None]:
-    """Return what a card is compared with."""
+    """Return the mesh that a card is compared with."""
     name, run = pair_of(key)
     compare = parse_compare(COMPARE.of(on.view))
     other = compare.run or run
@@ -126,14 +126,14 @@ def reference_of(key: str, on: Draw) -> tuple[Compare, MeshSeries | None]:
 
 
 def depends(key: str, on: Draw) -> object:
-    """Return what a card is made of."""
+    """Return what a card depends on."""
     mesh, (compare, reference) = mesh_of(key, on), reference_of(key, on)
     color = on.colors.get(pair_of(key)[1])
     return (mesh and mesh.version, color, compare.text, reference and reference.version)
 
 
 def draw(key: str, on: Draw) -> MeshCard:
-    """Step of a card, and which points of other series belong to each; the geometry is asked for when it is seen."""
+    """Return the steps of a card, and the points of other series for each; geometry is requested when it is viewed."""
     name, run = pair_of(key)
     mesh, (compare, reference) = mesh_of(key, on), reference_of(key, on)
     color = on.colors[run]
@@ -163,7 +163,7 @@ def draw(key: str, on: Draw) -> MeshCard:
 
 
 def against(vertices: Series, reference: MeshSeries | None, compare: Compare) -> Reference | Incomparable:
-    """Return which point each is compared with; ``error`` where there is nothing to compare with."""
+    """Return the point that each is compared with; ``error`` if there is nothing to compare with."""
     if reference is None or reference.vertices is None:
         return {"error": f"Not compared: {compare.run} has no such mesh"}
     other = reference.vertices

@@ -1,4 +1,4 @@
-"""The geometry of meshes over HTTP, for the page and as files."""
+"""Mesh geometry over HTTP, for the page and as files."""
 
 from typing import Annotated, Any
 
@@ -27,7 +27,7 @@ def find_mesh(snapshot: Snapshot, run: str, tag: str) -> MeshSeries:
     """Return a mesh of a run.
 
     Raises:
-        HTTPException: 404, where the run has no such mesh.
+        HTTPException: 404 if the run does not have the mesh.
     """
     found = snapshot.runs.get(run)
     mesh = None if found is None else meshes_of(found).get(tag)
@@ -41,8 +41,8 @@ def rows_of(series: Series, index: int) -> NDArray[Any]:
     """Return the whole batch at a point, shape [batch, n, 3].
 
     Raises:
-        HTTPException: 404, where there is no such point.
-        PayloadError: it cannot be read.
+        HTTPException: 404 if the point does not exist.
+        PayloadError: if it cannot be read.
     """
     try:
         found: Mesh = series.read(index)
@@ -54,7 +54,7 @@ def rows_of(series: Series, index: int) -> NDArray[Any]:
 def extra_rows(
     series: Series | None, index: int, sample: int, vertices: Series, at: int, notes: list[str], what: str
 ) -> Rows | None:
-    """Return faces or colors; None where there are none, with a note where there should be, or where they are older."""
+    """Return faces or colors; None if there are none. Add a note if there should be some, or if they are older."""
     if series is None:
         return None
     if index == NO_POINT:
@@ -71,10 +71,10 @@ def extra_rows(
 
 
 def check_moment(series: Series, index: int, step: int | None, wall_time: float | None) -> dict[str, str]:
-    """Return headers that say how long an answer is true: for ever, if the client named the point's moment too.
+    """Return headers that say how long a response is valid: forever, if the client also named the point's moment.
 
     Raises:
-        HTTPException: 404 where the point is of another moment, because the run was started again.
+        HTTPException: 404 if the point has another moment, because the run was restarted.
     """
     if step is None or wall_time is None:
         return {"Cache-Control": "private, no-cache"}
@@ -86,7 +86,7 @@ def check_moment(series: Series, index: int, step: int | None, wall_time: float 
 def geometry_bytes(
     mesh: MeshSeries, vertices: Series, places: tuple[int, int, int], sample: int, other: tuple[Series, int] | None
 ) -> bytes:
-    """Return the answer for the page; what is wrong with the data stands in its header, under "error" and "notes"."""
+    """Return the answer for the page; problems with the data are in its header, under "error" and "notes"."""
     index, face, color = places
     notes: list[str] = []
     header: MeshHeader = {"samples": 0, "error": "", "notes": notes}
@@ -114,7 +114,7 @@ def _reference(other: tuple[Series, int] | None, sample: int, notes: list[str]) 
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the panel's routes, over the latest snapshot."""
+    """Return the panel's routes for the latest snapshot."""
     routes = APIRouter(route_class=HeavyRoute)
 
     def vertices_of(mesh: MeshSeries) -> Series:
@@ -135,10 +135,10 @@ def make_router(live: Live) -> APIRouter:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """Return a mesh at one point of its vertices, with the faces and colors at the points given, as columns.
+        """Return a mesh at one point of its vertices, with the faces and colors at the given points, as columns.
 
         ``against`` is the point, in ``against_run``, of the vertices that distances are measured from. For the layout
-        of the answer see `stepscope.dashboard.panels.mesh.files.pack`.
+        of the answer, see `stepscope.dashboard.panels.mesh.files.pack`.
         """
         snapshot = live.snapshot()
         mesh = find_mesh(snapshot, run, tag)

@@ -1,4 +1,4 @@
-"""Which series make up a mesh, and which of their points belong together."""
+"""The series that make up a mesh, and which of their points belong together."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -28,16 +28,16 @@ class MeshSeries:
     config: Mapping[str, Any] = field(default_factory=dict)
     """As logged; see `stepscope.dashboard.panels.mesh.json_config`."""
     problems: tuple[str, ...] = ()
-    """What is wrong with the series themselves, whichever step is looked at."""
+    """Problems of the series themselves, regardless of the step."""
 
     @property
     def version(self) -> tuple[int, ...]:
-        """Equal versions mean equal points."""
+        """Equal versions imply equal points."""
         return tuple(-1 if part is None else part.version for part in (self.vertices, self.faces, self.colors))
 
 
 def mesh_name(series: Series) -> str:
-    """Return the mesh that a series belongs to: as its metadata says, or else its tag without the part at the end."""
+    """Return the name of the mesh that a series belongs to: from its metadata, else its tag without the last part."""
     try:
         name = mesh_info(series.plugin_content).name
     except PayloadError:
@@ -55,10 +55,10 @@ def meshes_of(run: Run) -> dict[str, MeshSeries]:
 
 
 def belonging(vertices: Series, other: Series | None) -> Indices:
-    """For each point of the vertices the point of another part that belongs to it.
+    """Return, for each point of the vertices, the matching point of another part.
 
-    That is the point of the same step (of several, the one of the same place among them), or else the last one of an
-    earlier step, because faces that never change are often written once; `NO_POINT` where there is none.
+    That is the point of the same step (of several, the one in the same position among them), else the last one of an
+    earlier step, because faces that never change are often written once; `NO_POINT` if there is none.
     """
     if other is None or not len(other):
         return np.full(len(vertices), NO_POINT, np.int32)
@@ -74,7 +74,7 @@ def belonging(vertices: Series, other: Series | None) -> Indices:
 
 @dataclass(frozen=True)
 class Compare:
-    """What every mesh is compared with."""
+    """The reference that every mesh is compared with."""
 
     kind: CompareKind = "off"
     run: str = ""
@@ -82,7 +82,7 @@ class Compare:
 
     @property
     def text(self) -> str:
-        """As it stands in the URL."""
+        """The comparison as it appears in the URL."""
         match self.kind:
             case "off" | "first" | "previous":
                 return self.kind
@@ -95,10 +95,10 @@ class Compare:
 
 
 def parse_compare(text: str) -> Compare:
-    """Read `Compare.text`.
+    """Parse `Compare.text`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: if ``text`` is not a valid comparison.
     """
     kind, _, rest = text.partition(":")
     step = "0"
@@ -111,7 +111,7 @@ def parse_compare(text: str) -> Compare:
 
 
 def compared_points(vertices: Series, reference: Series, compare: Compare) -> Indices:
-    """For each point of the vertices the point of ``reference`` that it is compared with, or `NO_POINT`.
+    """Return, for each point of the vertices, the point of ``reference`` that it is compared with, or `NO_POINT`.
 
     ``reference`` is the same series for "first" and "previous".
     """
@@ -144,7 +144,7 @@ def _nearest(steps: NDArray[np.int64], order: NDArray[np.intp], wanted: NDArray[
 
 
 def _moments(steps: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Step of each point, and how many points of that step came before it."""
+    """Return the step of each point, and the number of earlier points of that step."""
     seen: dict[int, int] = {}
     found: list[tuple[int, int]] = []
     for step in steps.tolist():
@@ -161,7 +161,7 @@ def _without_part(tag: str) -> str:
 
 
 def _with(mesh: MeshSeries, series: Series) -> MeshSeries:
-    """Return the mesh with one series more."""
+    """Return the mesh with one more series."""
     try:
         info = mesh_info(series.plugin_content)
         part: str = info.part

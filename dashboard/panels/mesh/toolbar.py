@@ -32,7 +32,7 @@ from stepscope.summary.snapshot import Snapshot
 
 
 def toolbar(snapshot: Snapshot, view: View) -> html.Div:
-    """Tag filter, what is drawn and how, comparison, cameras, steps."""
+    """Return the controls: tag filter, what is drawn and how, comparison, cameras, steps."""
     shows = {
         "logged": "As logged",
         "surface": "Surface",
@@ -80,7 +80,7 @@ def toolbar(snapshot: Snapshot, view: View) -> html.Div:
 
 
 def display(view: View) -> dmc.Popover:
-    """Return what is chosen less often, behind a button."""
+    """Return the less common controls, behind a button."""
     shadings = {"logged": "As logged", "smooth": "Smooth", "flat": "Flat"}
     backgrounds = {"page": "Page", "white": "White", "gray": "Gray", "black": "Black"}
     rows = [
@@ -116,7 +116,7 @@ def point_size(view: View) -> html.Div:
 
 
 def comparisons(snapshot: Snapshot, view: View) -> list[dict[str, str]]:
-    """Return what a mesh can be compared with, as options of the list."""
+    """Return the options that a mesh can be compared with."""
     runs = dict.fromkeys(series.run for series in shown_series(snapshot, view, PLUGIN_NAME))
     options = {
         "off": "Not compared",

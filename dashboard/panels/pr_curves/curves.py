@@ -1,4 +1,4 @@
-"""What the counts of a binary classifier say: pure functions over the tables of PR curves."""
+"""Metrics from the counts of a binary classifier: pure functions over the tables of PR curves."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,14 +13,14 @@ from stepscope.summary.kinds.pr_curve import PrCurve
 Floats = NDArray[np.float64]
 
 MOST_THRESHOLDS: Final = 1_001
-"""Thresholds of one curve that are drawn; the areas and the best F1 are of all of them."""
+"""Maximum number of thresholds drawn of one curve; the areas and the best F1 are computed from all thresholds."""
 _TOLERANCE: Final = 1e-3
-"""How far written precision and recall may be from the counts before that is said; they are float32 as a rule."""
+"""How far written precision and recall may be from the counts before this is reported; they are usually float32."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve at the thresholds that make sense, in ascending order of threshold."""
+    """One curve at its valid thresholds, in ascending order of threshold."""
 
     thresholds: Floats
     """float64[n] in 0..1. A prediction at or above its threshold counts as positive."""
@@ -31,23 +31,23 @@ class Curve:
     recall: Floats
     """float64[n], as written."""
     shown: int
-    """How many thresholds a PR curve has: those at the end at which nothing counts as positive are cut off."""
+    """The number of thresholds of a PR curve: those at the end at which nothing counts as positive are cut off."""
     left_out: int
-    """Thresholds of the record that are in none of these, as a number there is NaN, infinite, negative or above 1."""
+    """Number of thresholds of the record left out, because a number there is NaN, infinite, negative or above 1."""
 
     @property
     def positives(self) -> float:
-        """How many samples are positive, by weight."""
+        """Total weight of the positive samples."""
         return float(self.counts[0, 0] + self.counts[3, 0]) if len(self.thresholds) else 0.0
 
     @property
     def negatives(self) -> float:
-        """How many samples are negative, by weight."""
+        """Total weight of the negative samples."""
         return float(self.counts[1, 0] + self.counts[2, 0]) if len(self.thresholds) else 0.0
 
     @property
     def baseline(self) -> float:
-        """The share of positives: the precision of a classifier that guesses. NaN without samples."""
+        """The fraction of positives: the precision of a random classifier. NaN without samples."""
         total = self.positives + self.negatives
         return self.positives / total if total > 0 else float("nan")
 
@@ -55,8 +55,9 @@ class Curve:
     def average_precision(self) -> float:
         """The sum over thresholds, from the highest down, of (R_n - R_(n-1)) P_n, with R_0 = 0.
 
-        The definition of scikit-learn's ``average_precision_score``, at the thresholds of the record; equal to it
-        where no two different predictions lie between two thresholds. NaN without positives, or below two thresholds.
+        This is the definition of scikit-learn's ``average_precision_score``, at the thresholds of the record; equal to
+        it if no two different predictions lie between two thresholds. NaN without positives, or with fewer than two
+        thresholds.
         """
         if self.positives == 0 or len(self.thresholds) < 2:
             return float("nan")
@@ -65,7 +66,7 @@ class Curve:
 
     @cached_property
     def roc(self) -> tuple[Floats, Floats]:
-        """False and true positive rates, float64[n] each: FP / (FP + TN) and TP / (TP + FN); NaN where nothing is."""
+        """False and true positive rates, float64[n] each: FP / (FP + TN) and TP / (TP + FN); NaN where undefined."""
         true_positives, false_positives, true_negatives, false_negatives = self.counts
         return (
             _ratio(false_positives, false_positives + true_negatives),
@@ -74,9 +75,9 @@ class Curve:
 
     @cached_property
     def roc_auc(self) -> float:
-        """The area below the ROC curve by trapezoids, the curve going on to (0, 0) and (1, 1).
+        """The area under the ROC curve by trapezoids, with the curve extended to (0, 0) and (1, 1).
 
-        NaN without positives or without negatives, or below two thresholds.
+        NaN without positives or without negatives, or with fewer than two thresholds.
         """
         if self.positives == 0 or self.negatives == 0 or len(self.thresholds) < 2:
             return float("nan")
@@ -85,7 +86,7 @@ class Curve:
 
     @cached_property
     def f1(self) -> Floats:
-        """2 TP / (2 TP + FP + FN), float64[n]; NaN where there is no positive, neither in truth nor predicted."""
+        """2 TP / (2 TP + FP + FN), float64[n]; NaN where there are neither true nor predicted positives."""
         true_positives, false_positives, _, false_negatives = self.counts
         return _ratio(2 * true_positives, 2 * true_positives + false_positives + false_negatives)
 
@@ -96,7 +97,7 @@ class Curve:
 
     @cached_property
     def mcc(self) -> Floats:
-        """Matthews correlation coefficient, float64[n]; 0 where a row or column of the matrix is empty.
+        """Matthews correlation coefficient, float64[n]; 0 if a row or column of the matrix is empty.
 
         (TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN)), as scikit-learn's ``matthews_corrcoef``.
         """
@@ -108,24 +109,24 @@ class Curve:
 
     @cached_property
     def best(self) -> int | None:
-        """Index of the threshold with the highest F1, the lowest of several; None where there is no F1."""
+        """Index of the threshold with the maximum F1, the lowest if there are several; None if there is no F1."""
         return int(np.nanargmax(self.f1)) if np.isfinite(self.f1).any() else None
 
     @property
     def contradicts(self) -> bool:
-        """Whether precision or recall as written are not those of the counts."""
+        """Whether precision or recall as written disagree with the counts."""
         tp, fp, _, fn = self.counts
         pairs = ((self.precision, _ratio(tp, tp + fp)), (self.recall, _ratio(tp, tp + fn)))
         return any(bool((np.abs(written - counted) > _TOLERANCE).any()) for written, counted in pairs)
 
     def thinned(self) -> NDArray[np.int64]:
-        """Return indices of the thresholds to draw: all, or `MOST_THRESHOLDS` evenly spread; the best F1 among them."""
+        """Return the indices of the thresholds to draw: all, or `MOST_THRESHOLDS` evenly spaced, and the best F1."""
         chosen = pick(len(self.thresholds), MOST_THRESHOLDS)
         return chosen if self.best is None else np.union1d(chosen, [self.best])
 
 
 def check(found: PrCurve) -> Curve:
-    """Leave out the thresholds at which something cannot be."""
+    """Leave out the thresholds with impossible values."""
     table = found.table
     possible = np.isfinite(table) & (table >= 0)
     possible[4:] &= table[4:] <= 1 + _TOLERANCE
@@ -142,7 +143,10 @@ def check(found: PrCurve) -> Curve:
 
 
 def _shown(predicted_positive: Floats) -> int:
-    """As `shown_thresholds` of TensorBoard's routes, but not in whole numbers: weights may sum up to less than 1."""
+    """Return the number of thresholds to keep, like `shown_thresholds` of TensorBoard's routes.
+
+    The sums are not rounded to integers: weights may sum to less than 1.
+    """
     reached = np.flatnonzero(predicted_positive > 0)
     return int(reached[-1]) + 1 if len(reached) else min(1, len(predicted_positive))
 

@@ -22,7 +22,7 @@ Axis = Literal["step", "relative", "wall"]
 ISO_LINES: Final = (0.2, 0.4, 0.6, 0.8)
 METRIC_NAMES: Final[dict[Metric, str]] = {"ap": "Average precision", "auc": "ROC AUC", "f1": "Best F1"}
 _EDGE: Final = 0.012
-"""Room beyond 0 and 1, so that a line there is seen in its full width."""
+"""Margin beyond 0 and 1, so that a line there is visible in its full width."""
 _ISO_LABELS: Final = 44
 """Pixels at the right of the chart for the labels of the lines of equal F1."""
 _TICKS: Final = [0, 0.2, 0.4, 0.6, 0.8, 1]
@@ -31,36 +31,36 @@ _UNITS: Final = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60
 
 @dataclass(frozen=True)
 class RunCurve:
-    """The curve that a card shows of one run, or why there is none."""
+    """The curve that a card shows for one run, or why there is none."""
 
     run: str
     color: RunColor
     curve: Curve | None
     said: str = ""
-    """What is to be said of it; empty if nothing is."""
+    """A remark about it; empty if there is none."""
 
 
 @dataclass(frozen=True)
 class RunTrack:
-    """A number of one run's curves over steps."""
+    """A metric of one run's curves over steps."""
 
     run: str
     color: RunColor
     steps: NDArray[np.int64]
     wall_times: NDArray[np.float64]
     values: NDArray[np.float64]
-    """float64[n]; NaN where a record cannot be read or has no such number."""
+    """float64[n]; NaN where a record cannot be read or does not have the metric."""
     total: int
-    """How many curves the run has; more than n where not all were read."""
+    """The number of curves of the run; more than n if not all were read."""
 
 
 def pr_chart(runs: Sequence[RunCurve], scheme: Scheme, *, iso_lines: bool) -> Chart:
-    """Return precision over recall, a line per run, with the share of positives as the baseline of each.
+    """Plot precision over recall, one line per run, with the fraction of positives as the baseline of each.
 
     Args:
-        runs: in order.
+        runs: the runs, in order.
         scheme: light or dark.
-        iso_lines: whether lines of equal F1 are drawn.
+        iso_lines: whether to draw lines of equal F1.
     """
     traces: list[dict[str, Any]] = []
     layout = _unit_square(scheme, "Recall", "Precision", "pr")
@@ -84,7 +84,7 @@ def pr_chart(runs: Sequence[RunCurve], scheme: Scheme, *, iso_lines: bool) -> Ch
 
 
 def roc_chart(runs: Sequence[RunCurve], scheme: Scheme) -> Chart:
-    """Plot true over false positive rate, a line per run, and the diagonal of a classifier that guesses."""
+    """Plot true over false positive rate, one line per run, and the diagonal of a random classifier."""
     layout = _unit_square(scheme, "False positive rate", "True positive rate", "roc")
     traces: list[dict[str, Any]] = [
         {
@@ -126,11 +126,11 @@ def roc_chart(runs: Sequence[RunCurve], scheme: Scheme) -> Chart:
 def track_chart(
     tracks: Sequence[RunTrack], metric: Metric, axis: Axis, scheme: Scheme, *, utc_offset: float = 0.0
 ) -> Chart:
-    """Return one number of every curve over steps or time, a line per run.
+    """Plot one metric of every curve over steps or time, one line per run.
 
     Args:
-        tracks: in order.
-        metric: which number ``tracks`` hold.
+        tracks: the tracks, in order.
+        metric: the metric that ``tracks`` hold.
         axis: steps, time since each run's first point, or wall time.
         scheme: light or dark.
         utc_offset: seconds to add to a wall time so that Plotly prints local time.
@@ -187,7 +187,7 @@ def _title(text: str, scheme: Scheme) -> dict[str, Any]:
 
 
 def _unit_square(scheme: Scheme, x: str, y: str, kind: Kind) -> dict[str, Any]:
-    """Return axes from 0 to 1, to which a double click comes back."""
+    """Return axes from 0 to 1, to which a double click resets them."""
     layout = chart_layout(scheme)
     layout["uirevision"] = kind
     layout["margin"] |= {"l": 50, "b": 40, "r": 14}
@@ -213,7 +213,7 @@ def _line(one: RunCurve, x: NDArray[np.float64], y: NDArray[np.float64], scheme:
 
 
 def _best(x: list[float], y: list[float], colors: list[str], scheme: Scheme) -> dict[str, Any]:
-    """Return where each curve has its highest F1."""
+    """Return markers where each curve has its maximum F1."""
     return {
         "type": "scatter",
         "mode": "markers",
@@ -232,7 +232,7 @@ def _best(x: list[float], y: list[float], colors: list[str], scheme: Scheme) -> 
 
 
 def _baselines(found: Sequence[tuple[RunCurve, Curve]], scheme: Scheme) -> list[dict[str, Any]]:
-    """Return one gray line where all runs have the same share of positives; else one in each run's color."""
+    """Return one gray line if all runs have the same fraction of positives; else one line in each run's color."""
     shares = {round(curve.baseline, 6) for _, curve in found if np.isfinite(curve.baseline)}
     lines = [(curve.baseline, one.color.on(scheme)) for one, curve in found if np.isfinite(curve.baseline)]
     if len(shares) == 1:
@@ -253,7 +253,7 @@ def _baselines(found: Sequence[tuple[RunCurve, Curve]], scheme: Scheme) -> list[
 
 
 def _iso_line(f1: float, scheme: Scheme) -> dict[str, Any]:
-    """Return all recalls R and precisions P with 2 P R / (P + R) = f1, that is P = f1 R / (2 R - f1)."""
+    """Return the line of recalls R and precisions P with 2 P R / (P + R) = f1, that is, P = f1 R / (2 R - f1)."""
     recall = np.linspace(f1 / (2 - f1), 1.0, 60)
     return {
         "type": "scatter",
@@ -267,7 +267,7 @@ def _iso_line(f1: float, scheme: Scheme) -> dict[str, Any]:
 
 
 def _iso_label(f1: float, scheme: Scheme) -> dict[str, Any]:
-    """Behind the right end of the line, where no curve crosses it."""
+    """Return the label beyond the right end of the line, where no curve crosses it."""
     return {
         "x": 1.0,
         "y": f1 / (2 - f1),

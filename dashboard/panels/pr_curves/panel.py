@@ -47,13 +47,13 @@ from stepscope.summary.kinds.pr_curve import PLUGIN_NAME
 from stepscope.summary.series import Series
 
 MOST_MATRICES: Final = 12
-"""Confusion matrices of a card, as ``web/below.ts`` has them."""
+"""Maximum number of confusion matrices of a card, as in ``web/below.ts``."""
 TRACKED: Final = 100
-"""Curves of one run that are read for a line over steps."""
+"""Maximum number of curves of one run that are read for a line over steps."""
 
 
 class PrCurvesPanel(CardPanel):
-    """What binary classifiers get right at each threshold."""
+    """The performance of binary classifiers at each threshold."""
 
     name = "pr_curves"
     title = "PR curves"
@@ -77,7 +77,7 @@ class PrCurvesPanel(CardPanel):
 
 
 def toolbar(view: View) -> html.Div:
-    """Tag filter, chart, number over steps, display of steps, sliders, iso-lines, matrices."""
+    """Return the controls: tag filter, chart, metric over steps, display of steps, sliders, iso-lines, matrices."""
     kinds = {"pr": "Precision-recall", "roc": "ROC", "steps": "Over steps"}
     return html.Div(
         [
@@ -102,7 +102,7 @@ def toolbar(view: View) -> html.Div:
 
 
 def card(tag: str, wide: bool, on: Shown) -> html.Article:
-    """Return the card of one tag, still without its chart; ``pr_curves/web/index.ts`` fills what is below it."""
+    """Return the card of one tag, without its chart; ``pr_curves/web/index.ts`` fills the area below the chart."""
     actions = [Action("reset", "Axes from 0 to 1"), FULL_WIDTH, Action("download", "Download")]
     count = len(on.series_of_tag(tag, PLUGIN_NAME))
     matrices = [html.I() for _ in range(min(count, MOST_MATRICES))]
@@ -114,7 +114,7 @@ def card(tag: str, wide: bool, on: Shown) -> html.Article:
 
 
 def depends(tag: str, on: Draw) -> object:
-    """Return what the chart of a card is made of."""
+    """Return what the chart of a card depends on."""
     versions = [(s.run, s.version, on.colors[s.run]) for s in on.series_of_tag(tag, PLUGIN_NAME)]
     kind = VIEW.of(on.view)
     if kind == "steps":
@@ -126,7 +126,7 @@ def depends(tag: str, on: Draw) -> object:
 def draw(tag: str, on: Draw) -> dict[str, Any]:
     """Return the figure of a card.
 
-    Its layout's ``meta`` has what the page needs for the table and the matrices below.
+    Its layout's ``meta`` has the data for the table and the matrices below.
     """
     found = on.series_of_tag(tag, PLUGIN_NAME)
     kind = cast(Kind, VIEW.of(on.view))
@@ -152,21 +152,21 @@ def draw(tag: str, on: Draw) -> dict[str, Any]:
 
 
 def card_meta(kind: Kind, runs: list[RunMeta | CurveMeta], slides: Sequence[Series]) -> CardMeta:
-    """Return what the page is told beside a chart; ``slides`` are the series whose steps one slider offers."""
+    """Return the data sent with a chart; ``slides`` are the series whose steps one slider offers."""
     return {"view": kind, "runs": runs, "slider": slider(slides)}
 
 
 def wanted_step(tag: str, run: str, view: View) -> int | None:
-    """Return the step that the user chose for a run of a card; None for the newest."""
+    """Return the step chosen for a run of a card; None for the newest."""
     if SLIDER.of(view) == "run":
         return chosen_steps(RUN_STEPS.of(view)).get(pair_key(tag, run))
     return chosen_steps(STEPS.of(view)).get(tag)
 
 
 def read_curve(series: Series, color: RunColor, step: int | None) -> tuple[RunCurve, int | None]:
-    """Return a run's curve at a step, or at the nearest one before it, and its place in the series.
+    """Return a run's curve at a step, or at the nearest one before it, and its index in the series.
 
-    Damage is a value.
+    Damage is returned as a value.
     """
     index = index_at(series.steps, step)
     if index is None:
@@ -180,7 +180,7 @@ def read_curve(series: Series, color: RunColor, step: int | None) -> tuple[RunCu
 
 
 def what_to_say(series: Series, index: int, step: int | None, curve: Curve) -> str:
-    """Return what is unusual about a curve; empty if nothing is."""
+    """Return what is unusual about a curve; empty if nothing."""
     parts = []
     at = int(series.steps[index])
     if step is not None and at != step:
@@ -202,7 +202,7 @@ def what_to_say(series: Series, index: int, step: int | None, curve: Curve) -> s
 
 
 def run_meta(one: RunCurve, series: Series, index: int | None, kind: Kind, on: Draw) -> RunMeta | CurveMeta:
-    """Return a run of a card as the page needs it: numbers by threshold, and where they come from."""
+    """Return the page's data for a run of a card: numbers by threshold, and their source."""
     known: RunMeta = {
         "run": one.run,
         "light": one.color.light,
@@ -245,14 +245,14 @@ def run_meta(one: RunCurve, series: Series, index: int | None, kind: Kind, on: D
 
 
 def compact(values: NDArray[np.float64]) -> TypedArray:
-    """Return numbers for the page: as float32 where that changes none, as counts and ratios mostly were written."""
+    """Return numbers for the page, as float32 if lossless, since most counts and ratios were written that way."""
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
     return typed(single if np.array_equal(single, values, equal_nan=True) else values)
 
 
 def track(series: Series, color: RunColor, metric: Metric) -> RunTrack:
-    """Return a number of at most `TRACKED` curves of a run, evenly spread over its points."""
+    """Return a metric of at most `TRACKED` curves of a run, evenly spaced over its points."""
     chosen = pick(len(series), TRACKED)
     values = np.array([_number(series, index, metric) for index in chosen.tolist()], dtype=np.float64)
     return RunTrack(series.run, color, series.steps[chosen], series.wall_times[chosen], values, len(series))

@@ -36,7 +36,7 @@ def read(series: Series, index: int) -> PrCurve:
     """Return a curve of a series.
 
     Raises:
-        HTTPException: 404 where there is no such point; 422 where it cannot be read.
+        HTTPException: 404 if the point does not exist; 422 if it cannot be read.
     """
     try:
         found: PrCurve = series.read(index)
@@ -48,14 +48,14 @@ def read(series: Series, index: int) -> PrCurve:
 
 
 def rows(series: Series, index: int, found: PrCurve) -> Iterator[tuple[Any, ...]]:
-    """Yield one row per threshold, all of them, as written; `COLUMNS`."""
+    """Yield one row of `COLUMNS` for every threshold, as written."""
     step, wall_time = int(series.steps[index]), float(series.wall_times[index])
     for threshold, numbers in zip(found.thresholds.tolist(), found.table.T.tolist(), strict=True):
         yield (series.run, step, wall_time, threshold, *numbers)
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the panel's routes, over the latest snapshot."""
+    """Return the panel's routes for the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/download", response_class=Response)
@@ -65,7 +65,7 @@ def make_router(live: Live) -> APIRouter:
         index: Annotated[list[Index], Query(max_length=MOST_RUNS)],
         format: Literal["csv", "json"] = "csv",
     ) -> Response:
-        """Return one curve of each run, by its place in the series: a row per threshold, as CSV or as a JSON array."""
+        """Return one curve of each run, by its index in the series: one row per threshold, as CSV or a JSON array."""
         if len(run) != len(index):
             raise HTTPException(422, f"As many runs as indices are needed, got {len(run)} and {len(index)}.")
         snapshot = live.snapshot()

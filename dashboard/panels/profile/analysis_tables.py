@@ -1,4 +1,4 @@
-"""Which tables each page of the panel has, and why one may be empty."""
+"""The tables of each page of the panel, and why one may be empty."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,12 +35,12 @@ OUTPUT_TENSORS: Final = (
 def tables_of(requested: PageRequest, analyzed: AnalyzedTrace, before: AnalyzedTrace | None) -> list[Table]:
     """Return the tables of a page of one trace or two, in order.
 
-    The first that has the row that is asked for has it selected.
+    The first table that has the requested row has it selected.
 
     Args:
         requested: the page and its settings.
         analyzed: the open trace.
-        before: what the open trace is compared with; used by "diff" only.
+        before: the trace that the open trace is compared with; used by "diff" only.
     """
     found = _tables_of(requested, analyzed, before)
     for place, table in enumerate(found):
@@ -51,9 +51,9 @@ def tables_of(requested: PageRequest, analyzed: AnalyzedTrace, before: AnalyzedT
 
 
 def row_of(table: Table, name: str) -> int | None:
-    """Return the row of a table that is of a name, or that slices of the name are counted in.
+    """Return the row of a table that has a name, or that counts slices with the name.
 
-    None where there is none.
+    Return None if there is none.
     """
     import polars as pl
 
@@ -116,7 +116,7 @@ def is_step_stats(analyzed: AnalyzedTrace) -> bool:
 
 
 def _of_step_stats(analyzed: AnalyzedTrace, name: str) -> "pl.DataFrame":
-    """Return a table of StepStats; of another trace one without rows, for which nothing is worked out."""
+    """Return a table of StepStats; for other traces, a table without rows, for which nothing is computed."""
     if is_step_stats(analyzed):
         return analyzed.table(name)
     return analyses("trace")[name].table(Facts(trace_of_slices([]))).clear()
@@ -148,12 +148,12 @@ def _plain(analyzed: AnalyzedTrace, name: str, *, step_stats_only: bool = False)
 
 
 def other_table(analyzed: AnalyzedTrace, analysis: Analysis) -> Table:
-    """Return the table of another distribution's analysis of a trace."""
+    """Return the table of an analysis of a trace by another distribution."""
     return _of_others(analyzed, analysis, analysis.name, analyzed.facts)
 
 
 def _of_others(analyzed: AnalyzedTrace, analysis: Analysis, key: object, *given: object) -> Table:
-    """Return the table that another distribution's analysis makes of what it is given, or why it makes none."""
+    """Return the table that another distribution's analysis makes from its arguments, or why it makes none."""
     import polars as pl
 
     frame, empty = pl.DataFrame(), analysis.empty
@@ -179,7 +179,7 @@ def _of_others(analyzed: AnalyzedTrace, analysis: Analysis, key: object, *given:
 
 
 def _explained(summary: "pl.DataFrame") -> str:
-    """Return how much of the time the critical path explains, as a sentence; empty where there is none."""
+    """Return how much of the time the critical path explains, as a sentence; empty if there is no critical path."""
     if summary.is_empty():
         return ""
     whole, known = int(summary["duration_ns"].sum()), int(summary.filter("explained")["duration_ns"].sum())
@@ -188,7 +188,7 @@ def _explained(summary: "pl.DataFrame") -> str:
 
 
 def _places(analyzed: AnalyzedTrace, name: str, frame: "pl.DataFrame") -> Places:
-    """Return where rows are on the Timeline; nothing where rows are nowhere in particular."""
+    """Return the places of rows on the Timeline; None for rows without a particular place."""
     match name:
         case "steps":
             return places_of(frame, "start_ns", "total_ns", analyzed.start_ns)
@@ -205,12 +205,12 @@ def _places(analyzed: AnalyzedTrace, name: str, frame: "pl.DataFrame") -> Places
 def _named_places(
     analyzed: AnalyzedTrace, of: "NDArray[np.int64]", frame: "pl.DataFrame"
 ) -> Callable[[RowNumbers], Places]:
-    """Return what gives where rows are whose names some slices have."""
+    """Return a function that returns the places of rows whose names some slices have."""
     return lambda numbers: slices.named_places(analyzed, of, frame[numbers])
 
 
 def copy_table(analyzed: AnalyzedTrace) -> Table:
-    """Copy by direction and host memory."""
+    """Return the table of copies by direction and host memory."""
     table = _plain(analyzed, "memcpys")
 
     def work_out() -> slices.Evidence:
@@ -222,7 +222,7 @@ def copy_table(analyzed: AnalyzedTrace) -> Table:
 
 
 def tfprof_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
-    """Return one of tfprof's views, of StepStats only."""
+    """Return one of tfprof's views, for StepStats only."""
     frame = _of_step_stats(analyzed, f"tfprof_{requested.tfprof}")
     analysis = analyses("trace")[f"tfprof_{requested.tfprof}"]
     return Table(
@@ -240,7 +240,7 @@ def tfprof_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
 
 
 def roofline_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
-    """Return throughput and intensity, with efficiency where the peaks are given."""
+    """Return throughput and intensity, with efficiency if the peaks are given."""
     flops = requested.peak_tflops * 1e12 or None
     moved = requested.peak_gbps * 1e9 or None
     frame = analyzed.kept(
@@ -266,7 +266,7 @@ def roofline_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
 
 
 def rank_tables(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRanks) -> list[Table]:
-    """Return what the ranks of a job tell together, of those that are asked for, beside the median of all."""
+    """Return the joint tables of the requested ranks of a job, compared to the median of all ranks."""
     if len(known.numbers) < 2:
         return []
     made = []
@@ -292,7 +292,7 @@ def rank_tables(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRan
 
 
 def _with_places(table: Table, known: KnownRanks) -> Table:
-    """Return a table of ranks with the way to each rank's Timeline: to its step, where a row is of one."""
+    """Return a table of ranks with links to each rank's Timeline, to the step if a row is for one step."""
     columns = table.frame.columns
     rank = "rank" if "rank" in columns else "slowest_rank"
     if rank not in columns:
@@ -309,7 +309,7 @@ def _with_places(table: Table, known: KnownRanks) -> Table:
 
 
 def _other_changes(before: AnalyzedTrace, after: AnalyzedTrace, requested: PageRequest) -> list[Table]:
-    """Return what other distributions' analyses say of what changed from one trace to another."""
+    """Return the results of other distributions' analyses of the changes from one trace to another."""
     key = (requested.per, before.source.id, before.source.version)
     return [
         _of_others(after, analysis, (analysis.name, key), before.facts, after.facts, requested.per)
@@ -319,7 +319,7 @@ def _other_changes(before: AnalyzedTrace, after: AnalyzedTrace, requested: PageR
 
 
 def change_table(before: AnalyzedTrace, after: AnalyzedTrace, requested: PageRequest) -> Table:
-    """Return what changed from one trace to another."""
+    """Return the changes from one trace to another."""
     key = ("changed", requested.changed, requested.per, before.source.id, before.source.version)
     analysis = CHANGES[requested.changed]
     frame = after.kept(key, "what changed", lambda: analysis.table(before.facts, after.facts, requested.per))

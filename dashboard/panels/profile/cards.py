@@ -1,4 +1,4 @@
-"""Cards of the panel's pages, those with a table among them."""
+"""Cards of the panel's pages, including those with a table."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from stepscope.dashboard.panels.profile.table import Table
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 
 SHORT: Final = 12
-"""Rows up to which a table is as high as it needs to be."""
+"""Number of rows up to which a table is as high as its content."""
 GRID_OPTIONS: Final[dict[str, Any]] = {
     "theme": {"function": "stepscopeGridTheme(themeQuartz)"},
     "rowHeight": 26,
@@ -35,7 +35,7 @@ TREE_OPTIONS: Final[dict[str, Any]] = {
     "doesExternalFilterPass": {"function": "stepscopeProfileTreeShown(params)"},
     "postSortRows": {"function": "stepscopeProfileTreeOrder(params)"},
 }
-"""The grid knows no rows within rows: those of closed groups are filtered out, and sorting keeps groups together."""
+"""The grid does not nest rows: rows of collapsed groups are filtered out, and sorting keeps groups together."""
 DEFAULT_COLUMN: Final[dict[str, Any]] = {
     "sortable": True,
     "resizable": True,
@@ -46,20 +46,20 @@ DEFAULT_COLUMN: Final[dict[str, Any]] = {
 
 
 def card(title: str, *content: Any, aside: Any = None, name: str = "") -> html.Section:
-    """Return a titled part of the page."""
+    """Return a titled section of the page."""
     head = html.Header([html.H3(title), aside] if aside is not None else [html.H3(title)])
     return html.Section([head, *content], className=f"profile-card {name}".strip(), **{"aria-label": title})
 
 
 def chart_id(analyzed: AnalyzedTrace, chart: str) -> dict[str, str]:
-    """Return the id of a chart whose points are on the Timeline, where a click on one leads."""
+    """Return the id of a chart whose points link to the Timeline on click."""
     return {"type": "profile-chart", "chart": chart, "trace": analyzed.source.id}
 
 
 def chart_card(
     title: str, figure: dict[str, Any], graph: Any, about: str = "", below: Sequence[Any] = (), height: int = 0
 ) -> html.Section:
-    """Return a card with a chart, ``graph`` its id, and notes below it; ``height`` in pixels, 0 for the usual one."""
+    """Return a card with a chart, whose id is ``graph``, and notes below; ``height`` in pixels, 0 for the default."""
     style = {"flexBasis": height, "minHeight": height} if height else None
     chart = dcc.Graph(id=graph, figure=figure, config=GRAPH_CONFIG, style={"height": "100%"})
     return card(
@@ -73,12 +73,12 @@ def hint(words: str) -> html.Span:
 
 
 def nothing(words: str) -> html.P:
-    """Return why there is nothing here."""
+    """Return a message that explains why there is nothing here."""
     return html.P(words, className="profile-none")
 
 
 def table_card(table: Table, *, alone: bool, folds: bool = False) -> html.Section:
-    """Return a table with its search, its columns and its file; one that folds can be closed."""
+    """Return a table with its search, column choice and download; one that folds can be collapsed."""
     head: list[Any] = [html.H3(table.title), html.Span(size_note(table), className="count")]
     if table.frame.is_empty():
         return html.Section(
@@ -130,7 +130,7 @@ def _tools(table: Table, *, high: bool) -> list[Any]:
 
 
 def save_button() -> html.Button:
-    """Download the table of the card that it is in."""
+    """Return the button that downloads the table of its card."""
     return html.Button(
         [icon("download", 13), html.Span("CSV")],
         className="quiet with-icon profile-save",
@@ -139,7 +139,7 @@ def save_button() -> html.Button:
 
 
 def grid(table: Table, listed: list[dict[str, Any]], *, high: bool) -> dag.AgGrid:
-    """Return the table itself; ``profile/web`` writes its cells."""
+    """Return the table itself; ``profile/web`` renders its cells."""
     options = GRID_OPTIONS | {"pinnedBottomRowData": total_row(table)}
     if not high:
         options |= {"domLayout": "autoHeight"}

@@ -1,8 +1,7 @@
-"""Rows of a table that is too long for the page, in the order and of the search and filters that somebody asks for.
+"""Rows of a table that is too long for the page, in the requested order and with the requested search and filters.
 
-Order, search and filters mean what they mean in AG Grid, which looks at shorter tables in the browser: a column without
-a value sorts as the least, each word of a search is somewhere among a row's texts, and texts are compared as if all
-letters were small.
+Order, search and filters work as in AG Grid, which handles shorter tables in the browser: a missing value sorts as the
+minimum, each word of a search occurs somewhere in a row's texts, and comparisons of texts ignore case.
 """
 
 from functools import reduce
@@ -38,7 +37,7 @@ NumberTest = Literal[
 
 
 class TextCondition(msgspec.Struct, tag_field="filterType", tag="text"):
-    """What texts of a column pass: one test, or several that are joined."""
+    """The condition for texts of a column to pass: one test, or several joined ones."""
 
     type: TextTest | None = None
     filter: Asked | None = None
@@ -47,7 +46,7 @@ class TextCondition(msgspec.Struct, tag_field="filterType", tag="text"):
 
 
 class NumberCondition(msgspec.Struct, tag_field="filterType", tag="number", rename="camel"):
-    """What numbers of a column pass: one test, or several that are joined."""
+    """The condition for numbers of a column to pass: one test, or several joined ones."""
 
     type: NumberTest | None = None
     filter: float | None = None
@@ -67,7 +66,7 @@ class Order(msgspec.Struct, rename="camel"):
 
 
 class Chosen(msgspec.Struct):
-    """What somebody asks of a table, as AG Grid has it."""
+    """The request for rows of a table, in AG Grid's terms."""
 
     order: Annotated[list[Order], msgspec.Meta(max_length=_MOST_COLUMNS)] = []
     """The most important column first."""
@@ -76,9 +75,9 @@ class Chosen(msgspec.Struct):
 
 
 def chosen_rows(table: Table, chosen: Chosen) -> tuple[list[int], int]:
-    """Return the numbers of the first rows that are asked for, in order, and how many rows are found.
+    """Return the numbers of the first requested rows, in order, and the number of rows found.
 
-    Columns that the table does not have, and filters that a column of its type cannot have, are left out.
+    Columns that the table does not have, and filters that do not suit a column's type, are ignored.
     """
     import polars as pl
 
@@ -103,14 +102,14 @@ def chosen_rows(table: Table, chosen: Chosen) -> tuple[list[int], int]:
 
 
 def _key(table: Table, name: str) -> "pl.Expr":
-    """Return what a column is sorted by; changes are by their size, whatever their sign."""
+    """Return the sort key of a column; changes are sorted by their magnitude."""
     import polars as pl
 
     return pl.col(name).abs() if format_of(table, name) == "change" else pl.col(name)
 
 
 def _holds(table: Table, word: str) -> "pl.Expr":
-    """Return whether a row's texts hold a word, which is in small letters."""
+    """Return whether a row's texts contain a lowercase word."""
     import polars as pl
 
     texts = [name for name, dtype in table.frame.schema.items() if dtype == pl.String]

@@ -1,4 +1,4 @@
-"""Tables of analyses as a grid's columns and rows; ``profile/web/index.ts`` has the functions that the columns name."""
+"""Tables of analyses as a grid's columns and rows; the functions that columns name are in ``profile/web/index.ts``."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, assert_never
@@ -31,11 +31,11 @@ _WIDTHS: Final[Mapping[Format, int]] = {
 
 _TEXTS: Final = ("text", "label", "word")
 _BY_TYPE: Final[Mapping[str, tuple[Format, ...]]] = {"text": _TEXTS, "flag": ("flag",)}
-"""What values of a type can be written as, where that is not a number."""
+"""The formats of values of a type, if not a number."""
 
 
 def format_of(table: Table, name: str) -> Format:
-    """Return how the values of a column are written: as its analysis says, else as its name and type do."""
+    """Return the format of a column's values: as declared by its analysis, else determined by its name and type."""
     dtype = table.frame.schema[name]
     known = table.columns[name].format if name in table.columns else None
     usual = usual_format(name, dtype)
@@ -47,7 +47,7 @@ def format_of(table: Table, name: str) -> Format:
 
 
 def usual_format(column: str, dtype: "pl.DataType") -> Format:
-    """Return how the values of a column are written by its name and type."""
+    """Return the default format of a column's values, from its name and type."""
     import polars as pl
 
     if dtype == pl.Boolean:
@@ -64,7 +64,7 @@ def usual_format(column: str, dtype: "pl.DataType") -> Format:
 
 
 def columns(table: Table, listed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the grid's columns; ``listed`` are the rows that it begins with."""
+    """Return the grid's columns; ``listed`` are its first rows."""
     linked = any("@at" in row for row in listed)
     sums = totals(table) if table.bars else {}
     known = [name for name in table.columns if name in table.frame.columns]
@@ -86,8 +86,9 @@ def columns(table: Table, listed: Sequence[Mapping[str, Any]]) -> list[dict[str,
 
 
 def _empty(table: Table) -> frozenset[str]:
-    """Return columns that are 0 throughout, as those of devices where there are none: the list of columns can show
-    them.
+    """Return the columns that are all 0, such as device columns without devices.
+
+    The list of columns can show them.
     """
     import polars as pl
 
@@ -173,14 +174,14 @@ def _column(table: Table, name: str, title: str, *, first: bool, whole: float | 
 
 
 _LETTER: Final = 6.9
-"""Width of a letter in a cell."""
+"""Width of a character in a cell."""
 _ROOM: Final = (28, 62)
-"""Width of a cell beside its text, and of the first one, which has the way to the Timeline."""
+"""Width that a cell needs besides its text; the second is for the first cell, which has the link to the Timeline."""
 _WIDEST: Final = 520
 
 
 def _needed(table: Table, name: str, title: str) -> int:
-    """Return how wide a column of texts is that shows all of them, within bounds; a longer text is cut."""
+    """Return the width at which a column shows all its texts, within bounds; longer texts are cut."""
     import polars as pl
 
     longest = table.frame[name].str.len_chars().fill_null(0)

@@ -1,6 +1,6 @@
-"""Charts of what devices did: pure functions from tables of analyses to figure dicts.
+"""Charts of device activity: pure functions from tables of analyses to figure dicts.
 
-Points that are on the Timeline begin their ``customdata`` with their stretch and their slice there.
+The ``customdata`` of points on the Timeline begins with their range and their slice there.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_STREAMS: Final = 8
-"""Lines in one chart: the streams whose queues were longest."""
+"""Maximum number of lines in one chart: the streams with the longest queues."""
 MOST_POINTS: Final = 2_000
 _DELAYS: Final = (0, *(step * 10**power for power in range(3, 9) for step in (1, 2, 5)), 10**9)
 """Lower bounds of the buckets of launch delays, in nanoseconds."""
 
 
 def queue_chart(queue: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str, Any] | None:
-    """Pending launches of each stream over time; None without any.
+    """Return the pending launches of each stream over time; None without any.
 
-    ``queue`` is `stepscope.profiler.analysis.queue.queue_length`, ``origin`` the trace's beginning in nanoseconds.
+    ``queue`` is `stepscope.profiler.analysis.queue.queue_length`; ``origin`` is the trace's start in nanoseconds.
     """
     import polars as pl
 
@@ -64,7 +64,7 @@ def queue_chart(queue: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str,
 
 
 def delay_chart(delays: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
-    """Return how many launches waited how long; None without any.
+    """Return a histogram of launch delays; None without any.
 
     ``delays`` is `stepscope.profiler.analysis.queue.launch_delays`.
     """
@@ -111,12 +111,12 @@ def delay_chart(delays: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None
 
 
 def copy_chart(copies: "pl.DataFrame", places: Sequence[Place | None], scheme: Scheme) -> dict[str, Any] | None:
-    """Return bandwidth of copies over their size, both logarithmic; None where no copy has both.
+    """Return the bandwidth of copies over their size, both logarithmic; None if no copy has both.
 
     Args:
         copies: rows of `stepscope.profiler.analysis.memcpys.each_copy`, all with bytes and bandwidth.
-        places: where each is on the Timeline.
-        scheme: the colors.
+        places: the place of each on the Timeline.
+        scheme: light or dark.
     """
     if copies.is_empty():
         return None

@@ -36,13 +36,13 @@ LABELS: Final = {
     "cpu_exec": "Host operators",
     "other": "Other",
 }
-"""What `stepscope.profiler.analysis.steps.CATEGORIES` are called."""
+"""Display names of `stepscope.profiler.analysis.steps.CATEGORIES`."""
 MOST_STEPS: Final = 400
-"""Bars that a chart can show; more are thinner than pixels."""
+"""Maximum number of bars in a chart; more would be thinner than pixels."""
 MOST_FRAMES: Final = 1_500
-"""Frames of a flame graph."""
+"""Maximum number of frames of a flame graph."""
 MOST_NAMES: Final = 12
-"""Points that have their name beside them: those with most FLOPs."""
+"""Maximum number of labeled points: those with the most FLOPs."""
 
 
 def category_color(category: str, scheme: Scheme) -> str:
@@ -53,8 +53,9 @@ def category_color(category: str, scheme: Scheme) -> str:
 
 
 def shown_steps(steps: "pl.DataFrame") -> "pl.DataFrame":
-    """Return the steps that the chart shows: all, or the slowest `MOST_STEPS` in their order; of equal ones the first
-    are taken.
+    """Return the steps that the chart shows: all, or the slowest `MOST_STEPS`, in order.
+
+    Of equally slow steps, the first are taken.
     """
     if len(steps) <= MOST_STEPS:
         return steps
@@ -62,12 +63,12 @@ def shown_steps(steps: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True, legend: bool = False) -> dict[str, Any]:
-    """Return stacked bars: time of each step by category.
+    """Return stacked bars with the time of each step by category.
 
-    Each bar's ``customdata`` begins with where it is on the Timeline.
+    Each bar's ``customdata`` begins with its range on the Timeline.
 
-    ``steps`` is `stepscope.profiler.analysis.steps.step_breakdown`, with the column "at" (text, "start:end"). Where the
-    trace marks none, the one bar is not ``numbered``.
+    ``steps`` is `stepscope.profiler.analysis.steps.step_breakdown`, with the column "at" (text, "start:end"). If the
+    trace marks no steps, the single bar is not ``numbered``.
     """
     scale, unit = unit_of(steps["total_ns"].max())
     labels = [str(step) if numbered else "whole trace" for step in steps["step"].to_list()]
@@ -109,8 +110,8 @@ def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True, 
 def memory_chart(timeline: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str, Any]:
     """Return allocated and reserved bytes of one device over time, with its peak marked.
 
-    ``timeline`` is the rows of one device of `stepscope.profiler.analysis.memory.memory_timeline`, ``origin`` the
-    trace's beginning in nanoseconds.
+    ``timeline`` has the rows of `stepscope.profiler.analysis.memory.memory_timeline` for one device; ``origin`` is the
+    trace's start in nanoseconds.
     """
     times = timeline["time_ns"].to_numpy() - origin
     scale, unit = unit_of(int(times.max()) if len(times) else 0)
@@ -153,7 +154,7 @@ def memory_chart(timeline: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[
 def held_line(
     name: str, x: Any, y: Any, color: str, *, fill: bool, value: str = "%{y:.4s}B", dash: str = "solid"
 ) -> dict[str, Any]:
-    """Return a line of a value that holds until its next change; ``value`` is what hovering says of it."""
+    """Return a line for a value that holds until its next change; ``value`` is its hover text."""
     chosen = indices_to_draw(x, y)
     return {
         "type": "scatter",
@@ -169,10 +170,10 @@ def held_line(
 
 
 def flame_chart(tree: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
-    """Return frames of the program below those that called them, as wide as their total time; None without any.
+    """Return frames of the program below their callers, as wide as their total time; None without any.
 
-    ``tree`` is `stepscope.profiler.analysis.code.code_view`. A click on a frame shows it alone; the frames of least
-    time are left out where there are very many.
+    ``tree`` is `stepscope.profiler.analysis.code.code_view`. A click on a frame shows it alone; if there are very many
+    frames, those with the least time are left out.
     """
     import polars as pl
 
@@ -229,12 +230,12 @@ def flame_chart(tree: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
 def roofline_chart(
     table: "pl.DataFrame", tflops: Mapping[str, float], gbps: float, scheme: Scheme
 ) -> dict[str, Any] | None:
-    """Return throughput over intensity, both logarithmic, with a roof for each peak where there are any.
+    """Return throughput over intensity, both logarithmic, with a roof for each peak, if any.
 
-    None without points.
+    Return None without points.
 
-    ``table`` is `stepscope.profiler.analysis.roofline.roofline`; the peaks are in TFLOP/s by what they are of, and in
-    GB/s, 0 for unknown.
+    ``table`` is `stepscope.profiler.analysis.roofline.roofline`; the compute peaks are in TFLOP/s by kind, and the
+    memory peak is in GB/s, 0 if unknown.
     """
     import polars as pl
 
@@ -291,18 +292,18 @@ def _roof(intensities: Sequence[float], gflops: float, gbps: float, name: str, s
 
 
 _LABEL_SIZE: Final = (0.0075, 0.075)
-"""Width of a letter and height of a line, as shares of the chart at its usual size."""
+"""Width of a character and height of a line, as fractions of the chart at its default size."""
 _SIDES: Final = (
     ("top center", 0.5, 1.0),
     ("bottom center", 0.5, -1.0),
     ("middle right", 0.0, 0.0),
     ("middle left", 1.0, 0.0),
 )
-"""Where a name may stand, how much of it lies left of its point, and whether it lies above."""
+"""Possible positions of a name, the fraction of it left of its point, and whether it lies above."""
 
 
 def _log_range(values: Sequence[float], room: float) -> list[float]:
-    """Return the range of a logarithmic axis that has all values, with some room beside them."""
+    """Return the range of a logarithmic axis that covers all values, with some margin."""
     return [math.log10(min(values)) - room, math.log10(max(values)) + room]
 
 
@@ -312,9 +313,9 @@ def _label_places(
     others: Sequence[tuple[float, float, str]],
     ranges: Mapping[str, Sequence[float]],
 ) -> list[str]:
-    """Return where the name of each point stands so that no two overlap, the first first; "" for those without room.
+    """Return the label position of each point so that no two overlap, the first points first; "" if there is no room.
 
-    ``others`` are texts that end above a place, ``ranges`` those of the axes, as logarithms.
+    ``others`` are texts that end above a place; ``ranges`` are those of the axes, as logarithms.
     """
 
     def at(x: float, y: float) -> tuple[float, float]:
@@ -346,18 +347,18 @@ def _label_places(
 
 
 def unit_of(longest: object) -> tuple[float, str]:
-    """Return what to divide nanoseconds by, and what they are then."""
+    """Return the divisor for nanoseconds, and the resulting unit."""
     ns = float(longest) if isinstance(longest, (int, float)) else 0.0
     return next(((size, unit) for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)) if ns >= size), (1.0, "ns"))
 
 
 def axis_title(words: str) -> dict[str, Any]:
-    """Return an axis' title."""
+    """Return an axis title."""
     return {"text": words, "font": {"size": 11}, "standoff": 6}
 
 
 def hover_label(scheme: Scheme) -> dict[str, Any]:
-    """Return the box at the pointer."""
+    """Return the style of the hover box."""
     colors = ink(scheme)
     return {
         "bgcolor": colors["surface"],
@@ -368,5 +369,5 @@ def hover_label(scheme: Scheme) -> dict[str, Any]:
 
 
 def escaped(name: str) -> str:
-    """Return a name as Plotly shows it as it is: it knows some tags, and templates."""
+    """Return a name escaped so that Plotly, which interprets some tags and templates, shows it literally."""
     return name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("%{", "% {")[:60]

@@ -1,4 +1,4 @@
-"""What a finding's metric is about: the page and the row whose figures show it, and the slice on the Timeline."""
+"""Evidence for a finding's metric: the page and row with its figures, and the slice on the Timeline."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -30,11 +30,11 @@ EVIDENCE_PAGES: Final[Mapping[str, Page]] = {
     "tensor_cores": "operators",
     "memory_peak": "memory",
 }
-"""The page whose tables show what a finding's metric is about; others are on the overview itself."""
+"""The page whose tables show a finding's metric; other metrics are on the overview itself."""
 
 
 def evidence_links(analyzed: AnalyzedTrace, metric: str) -> list[Any]:
-    """Return links to what proves a finding: a page, with a row where one stands out, and a place on the Timeline."""
+    """Return links to the evidence for a finding: a page, with a row if one stands out, and a place on the Timeline."""
     links: list[Any] = []
     page = EVIDENCE_PAGES.get(metric)
     if page is not None:
@@ -51,7 +51,7 @@ def _short(name: str) -> str:
 
 
 def _row(analyzed: AnalyzedTrace, metric: str) -> str:
-    """Return the row that stands out on the page of a metric; "" for none."""
+    """Return the row that stands out on the page of a metric; "" if none does."""
     import polars as pl
 
     match metric:
@@ -74,7 +74,7 @@ Found = Iterator[tuple[str, Place | None]]
 
 
 def _longest(words: str, *kinds: Kind, on_device: bool) -> Callable[[AnalyzedTrace], Found]:
-    """Find the longest slice of some kinds."""
+    """Return a function that finds the longest slice of some kinds."""
 
     def find(analyzed: AnalyzedTrace) -> Found:
         slices = analyzed.facts.slices(*kinds, on_device=on_device)
@@ -132,4 +132,4 @@ _PLACES: Final[Mapping[str, Callable[[AnalyzedTrace], Found]]] = {
     "memory_peak": _peak,
     "step_time_spread": _slowest_step,
 }
-"""For a metric, the place on the Timeline that shows it best, with what the link to it says."""
+"""For each metric, the place on the Timeline that shows it best, with the text of the link."""

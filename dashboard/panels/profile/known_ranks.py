@@ -1,4 +1,4 @@
-"""The ranks that the Distributed page is of, as far as they are known."""
+"""The ranks of the Distributed page, as far as they are known."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,31 +17,31 @@ from stepscope.profiler.analysis.ranks import Ranks, tables_of_ranks
 from stepscope.profiler.ranks.collection import CollectedRanks
 
 MOST_IN_MEMORY: Final = 64
-"""Traces that are no files, whose facts cannot be kept."""
+"""Maximum number of traces that are not files, whose facts cannot be cached."""
 MOST_FAILURES: Final = 20
-"""That are told one by one."""
+"""Maximum number of failures that are listed individually."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownRanks:
-    """What is known of the ranks of a job at one time."""
+    """What is known about the ranks of a job at one time."""
 
     ranks: Ranks
     source_of: Mapping[int, TraceSource]
     words: str
-    """How many ranks there are, such as "16 of 1,024 ranks"."""
+    """The number of ranks, such as "16 of 1,024 ranks"."""
     content: str
-    """Equal where the same is known of ranks."""
+    """Equal if the same is known about the ranks."""
     running: bool = False
-    """Whether more is on its way."""
+    """Whether ranks are still being read."""
     failures: Mapping[str, str] = field(default_factory=dict)
     """Why traces cannot be read, by address."""
     problem: str = ""
-    """Why reading ended before its time."""
+    """Why reading ended early."""
 
     @property
     def version(self) -> str:
-        """Equal where all that is said of them is the same."""
+        """Equal if everything reported about the ranks is the same."""
         return fingerprint((self.content, self.running, sorted(self.failures), self.problem))
 
     @property
@@ -51,16 +51,16 @@ class KnownRanks:
 
     @cached_property
     def groupings(self) -> tuple[str, ...]:
-        """The ways in which they are divided, by host and by process group."""
+        """The ways in which ranks are grouped: by host and by process group."""
         return groupings(self.ranks)
 
     def selected(self, words: str) -> tuple[int, ...]:
-        """Return the ranks that somebody asks for; see `selected_ranks`."""
+        """Return the requested ranks; see `selected_ranks`."""
         return selected_ranks(self.ranks, words)
 
     @cached_property
     def whole(self) -> Mapping[int, Place]:
-        """Where each rank's trace is on its Timeline, all of it."""
+        """The whole trace of each rank, as a place on its Timeline."""
         rows = (
             tables_of_ranks(self.ranks)
             .scan("trace")
@@ -75,7 +75,7 @@ class KnownRanks:
         }
 
     def steps(self, of: Iterable[tuple[int, int]]) -> Mapping[tuple[int, int], Place]:
-        """Return where some steps are on the Timelines of their ranks; a step is a rank and its number."""
+        """Return the places of some steps on the Timelines of their ranks; a step is given as its rank and number."""
         import polars as pl
 
         wanted = pl.LazyFrame(
@@ -104,16 +104,16 @@ def known_ranks(
     *,
     wait_for_all: bool = False,
 ) -> tuple[KnownRanks, FollowedRanks | None]:
-    """Return what is known of ranks by now, and the reading that it is of: none for traces that are no files.
+    """Return what is currently known about ranks, and the reading it comes from; None for traces that are not files.
 
     Args:
         sources: the traces of one job, in order.
-        analyzed_traces: opens those that are no files.
-        jobs: reads those that are files in the background; None to open these too.
-        wait_for_all: whether to wait a moment for all of these, and not for a first answer.
+        analyzed_traces: opens traces that are not files.
+        jobs: reads traces that are files in the background; None to open these too.
+        wait_for_all: whether to wait a moment for all of these instead of only for a first answer.
 
     Raises:
-        TraceUnavailableError: one that is opened cannot be shown.
+        TraceUnavailableError: if an opened trace cannot be shown.
     """
     if jobs is not None and len(sources) > 1 and are_files(sources):
         job = jobs.get(sources)

@@ -1,6 +1,6 @@
-"""Links inside the dashboard: to a page and a row of the panel, and to a slice or a stretch of the Timeline.
+"""Links inside the dashboard: to a page and row of the panel, and to a slice or range of the Timeline.
 
-They are plain links, so that they open in another tab too; ``profile/web/index.ts`` follows them without loading the
+They are plain links, so that they can open in another tab; ``profile/web/index.ts`` follows them without reloading the
 page.
 """
 
@@ -13,7 +13,7 @@ from stepscope.dashboard.panels.profile.settings import PAGE, ROW, TRACE, Page
 from stepscope.dashboard.panels.profile.table import Place
 
 LONGEST_SEARCH: Final = 300
-"""Letters of a name that is searched for: an address has to hold them."""
+"""Maximum number of characters of a name to search for, since it is part of the URL."""
 
 
 def page_address(page: Page, trace: str, row: str = "") -> str:
@@ -23,13 +23,13 @@ def page_address(page: Page, trace: str, row: str = "") -> str:
 
 
 def page_link(page: Page, trace: str, words: str, row: str = "") -> html.A:
-    """Lead to a page of the panel, with a trace open and a row selected."""
+    """Return a link to a page of the panel, with a trace open and a row selected."""
     data = {"data-page": page} | ({"data-row": row} if row else {})
     return html.A(words, href=page_address(page, trace, row), className="profile-link", **data)
 
 
 def timeline_link(trace: str, place: Place | None, words: Any, title: str = "") -> html.A:
-    """Lead to a place on the Timeline of a trace: its stretch, its slice, and all slices of its name."""
+    """Return a link to a place on the Timeline of a trace: its range, its slice, and all slices with its name."""
     data = {"trace": trace}
     if place is not None:
         data["range"] = place.range

@@ -1,4 +1,4 @@
-"""What of a trace could not be shown as it was stored."""
+"""What could not be shown of a trace as stored."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def losses_table(analyzed: AnalyzedTrace) -> Table:
-    """Return what could not be shown as it was stored, by reason, most first; arrows with one end come last."""
+    """Return what could not be shown as stored, by reason, most frequent first; arrows with one end come last."""
     import polars as pl
 
     losses = analyzed.facts.trace.losses
@@ -31,7 +31,7 @@ def losses_table(analyzed: AnalyzedTrace) -> Table:
 
 
 def losses_words(analyzed: AnalyzedTrace) -> list[str]:
-    """Return how much could not be shown as it was stored, in the Timeline's words; empty where everything was."""
+    """Return how much could not be shown as stored, in the Timeline's words; empty if everything was."""
     losses = analyzed.facts.trace.losses
     events, arrows = sum(events_not_as_stored(losses).values()), arrows_with_one_end(losses)
     return [

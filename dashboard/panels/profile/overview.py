@@ -1,4 +1,4 @@
-"""The overview of a trace: steps, what stands out, what took longest, what it was recorded on, and what was lost."""
+"""The overview of a trace: steps, findings, what took longest, the recording system, and losses."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TOP: Final = 10
 MOST_FACTS: Final = 60
 MOST_COLUMNS: Final = 7
-"""Figures in one row of those at the top."""
+"""Maximum number of figures in one row at the top."""
 _TILES: Final = {
     "step_time": ("Mean step", "of the complete steps"),
     "step_time_max": ("Slowest step", "of the complete steps"),
@@ -43,18 +43,18 @@ _TILES: Final = {
     "tensor_cores": ("Tensor cores", "of the kernels' time"),
     "memory_peak": ("Memory peak", "allocated at once"),
 }
-"""Figures at the top of the overview, where the trace tells them: what each is called, and what it is of."""
+"""Figures at the top of the overview, if the trace has them: the label of each, and what it refers to."""
 _TILES_OF_ONE: Final = {"step_time": ("Whole trace", "it has no step markers")} | {
     name: (label, of.replace("the steps' time", "the trace").replace("the steps", "the trace"))
     for name, (label, of) in _TILES.items()
     if name not in ("step_time", "step_time_max", "steps")
 }
-"""Those of a trace that marks no steps."""
+"""Figures for a trace that marks no steps."""
 _WHOLE: Final = "from the first to the last of what was recorded"
 
 
 def overview_page(analyzed: AnalyzedTrace, scheme: Scheme, workers: int = 1) -> html.Div:
-    """Return all of it; ``workers`` is the number of traces in the trace's folder."""
+    """Return the whole overview; ``workers`` is the number of traces in the trace's folder."""
     if not len(analyzed.facts.trace):
         words = "The trace has no slices: nothing was recorded, or nothing could be read."
         empty = html.P(words + " Choose another trace, or record again.", className="profile-words")
@@ -88,7 +88,7 @@ def overview_page(analyzed: AnalyzedTrace, scheme: Scheme, workers: int = 1) -> 
 
 
 def tiles(analyzed: AnalyzedTrace) -> html.Div:
-    """Return the figures that one looks for first."""
+    """Return the most important figures."""
     known = {row["name"]: row for row in analyzed.table("overview").to_dicts()}
     numbered = bool(analyzed.facts.trace.steps)
     labels = _TILES if numbered else _TILES_OF_ONE
@@ -118,7 +118,7 @@ def _sentence(words: str) -> str:
 
 
 def steps_card(analyzed: AnalyzedTrace, steps: "pl.DataFrame", scheme: Scheme, *, legend: bool = False) -> html.Section:
-    """Time of each step by category, as bars that lead to the step on the Timeline."""
+    """Return the time of each step by category, as bars that link to the step on the Timeline."""
     import polars as pl
 
     title = "Time of each step" if analyzed.facts.trace.steps else "Whole trace"
@@ -177,7 +177,7 @@ def mean_card(analyzed: AnalyzedTrace, scheme: Scheme) -> html.Section:
 
 
 def findings_card(analyzed: AnalyzedTrace) -> html.Section:
-    """Return what stands out, each with its evidence and a way to it."""
+    """Return the findings, each with its evidence and a link to it."""
     found = analyzed.table("findings").to_dicts()
     if not found:
         return card("Findings", nothing("No findings."))
@@ -204,7 +204,7 @@ def _finding(analyzed: AnalyzedTrace, finding: Mapping[str, Any]) -> list[Any]:
 
 
 def _figure(finding: Mapping[str, Any]) -> str:
-    """Return the metric behind a finding, its value, and the limit that it is beyond, if that is not nothing at all."""
+    """Return the metric behind a finding, its value, and the limit that it exceeds, unless the limit is 0."""
     name = finding["metric"]
     # A full memory is judged by its share.
     unit = "percent" if name == "memory_peak" else DEFINITIONS[name].unit
@@ -213,7 +213,7 @@ def _figure(finding: Mapping[str, Any]) -> str:
 
 
 def operators_card(analyzed: AnalyzedTrace) -> html.Section:
-    """Return the operators that took longest themselves."""
+    """Return the operators with the longest self time."""
     frame = analyzed.table("operators").head(TOP)
     on_device = bool(len(frame)) and frame["device_self_ns"].sum() > 0
     column = "device_self_ns" if on_device else "host_self_ns"
@@ -227,7 +227,7 @@ def operators_card(analyzed: AnalyzedTrace) -> html.Section:
 
 
 def slices_card(analyzed: AnalyzedTrace) -> html.Section:
-    """Return the slices that took longest themselves, whatever they are."""
+    """Return the slices of any kind with the longest self time."""
     import polars as pl
 
     whole = analyzed.table("slices")
@@ -255,7 +255,7 @@ def kernels_card(analyzed: AnalyzedTrace) -> html.Section:
 def _top_rows(
     analyzed: AnalyzedTrace, names: "pl.Series", counts: "pl.Series", times: "pl.Series", at: Places
 ) -> list[html.Tr]:
-    """Return rows of the first of ``times``, which has all of them: shares are of their sum."""
+    """Return rows for the first of ``times``, which has all of them; shares are relative to their sum."""
     found = times.to_list()
     whole = sum(found) or 1
     short = texts.short_names(names.to_list())
@@ -283,7 +283,7 @@ def _top_rows(
 
 
 def _cut(words: str, name: str) -> html.Span:
-    """Return a name that is cut in the middle where it has no room; copied, it is whole."""
+    """Return a name that is cut in the middle if there is no room; copying it gives the whole name."""
     head, tail = texts.middle_cut(words)
     parts = [html.Span(head, className="head"), *([html.Span(tail, className="tail")] if tail else [])]
     return html.Span(parts, className="cut-name", **{"data-name": name})
@@ -300,7 +300,7 @@ def _top(
 
 
 def facts_card(analyzed: AnalyzedTrace, workers: int) -> html.Section:
-    """Return what the trace says of the run, the host and the devices."""
+    """Return the trace's facts about the run, the host and the devices."""
     pairs = list(run_facts(analyzed, workers))
     if len(pairs) > MOST_FACTS:
         pairs[MOST_FACTS:] = [("Not shown", f"{count(len(pairs) - MOST_FACTS)} more")]
@@ -309,7 +309,7 @@ def facts_card(analyzed: AnalyzedTrace, workers: int) -> html.Section:
 
 
 def figures_card(analyzed: AnalyzedTrace) -> html.Section:
-    """Return all metrics that the trace tells, folded until somebody asks."""
+    """Return all metrics of the trace, collapsed by default."""
     rows = [
         html.Tr(
             [
@@ -331,7 +331,7 @@ def figures_card(analyzed: AnalyzedTrace) -> html.Section:
 
 
 def losses_card(analyzed: AnalyzedTrace) -> html.Section | None:
-    """Return what could not be shown as it was stored: a line, which opens a table. None where everything could."""
+    """Return what could not be shown as stored: a line that opens a table; None if everything could be shown."""
     losses = analyzed.facts.trace.losses
     table = losses_table(analyzed).frame.to_dicts()
     if not table and not losses.notes:

@@ -1,4 +1,4 @@
-"""The Profile panel: which trace and which page are open, and what they show."""
+"""The Profile panel: the open trace and page, and their content."""
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -43,7 +43,7 @@ PARTS: Final = ("choices", "pages", "absent", "options", "facts", "lead", "table
 
 
 class ProfilePanel(Panel):
-    """Where the time of a trace went."""
+    """How the time of a trace was spent."""
 
     name = "profile"
     title = "Profile"
@@ -140,7 +140,7 @@ class ProfilePanel(Panel):
             trace: str | None,
             known: dict[str, str],
         ) -> Any:
-            """Show the page that the view asks for; what is as the page has it already is not sent again."""
+            """Show the page that the view asks for; parts that the page already has are not sent again."""
             if query is None:
                 raise dash.exceptions.PreventUpdate
             view = decode(query)
@@ -172,7 +172,7 @@ def _keys(
     ranks: KnownRanks | None,
     followed: FollowedRanks | None,
 ) -> dict[str, str]:
-    """Return what each part depends on; figures have the colors of the scheme in them."""
+    """Return what each part depends on; figures contain the colors of the scheme."""
     versions = {source.id: source.version for source in sources}
     involved = [chosen, requested.before]
     state = [(each, versions.get(each or "")) for each in involved]
@@ -209,7 +209,7 @@ def _parts(
     ranks: KnownRanks | None,
     changed: Collection[str],
 ) -> dict[str, Any]:
-    """Return what the panel shows, by part; of lead and tables only what changed."""
+    """Return the parts of the panel; of lead and tables, only those that changed."""
     listing = choices(sources, chosen)
     parts: dict[str, Any] = {"choices": listing, "options": [], "facts": None, "chosen": None, "tables": []}
     parts |= {"pages": shown_pages({}, requested.page), "absent": None}
@@ -243,7 +243,7 @@ def _parts(
 
 
 def notice(title: str, words: str) -> html.Div:
-    """Return why there is nothing to see, and what to do."""
+    """Return a message that explains why there is nothing to see, and what to do."""
     return html.Div([html.Strong(title), html.Span(words)], className="notice none profile-notice")
 
 

@@ -1,6 +1,6 @@
-"""Which pages have something to show of a trace, and why the others have nothing.
+"""Which pages have content for a trace, and why the others do not.
 
-Only what is cheap is looked at: pages that turn out to be empty all the same say so themselves.
+Only cheap checks are made: pages that turn out to be empty nevertheless say so themselves.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ NO_OTHER: Final = "Only one trace: there is nothing to compare it with."
 
 
 def shown_pages(absent: Mapping[Page, str], current: Page) -> list[dict[str, str]]:
-    """Return the pages to choose from: those with something to show, and the open one, in their order."""
+    """Return the pages to choose from: those with content, and the open one, in order."""
     return [
         {"value": page, "label": label}
         for page, label in PAGES.items()
@@ -39,17 +39,17 @@ def shown_pages(absent: Mapping[Page, str], current: Page) -> list[dict[str, str
 
 
 def has_plugins() -> bool:
-    """Return whether other distributions have analyses of a trace; without, nothing is said of their page."""
+    """Return whether other distributions have analyses of a trace; if not, their page is not mentioned."""
     return any(analysis.of == "trace" for analysis in OTHERS.records())
 
 
 def absent_pages(analyzed: AnalyzedTrace, workers: int, traces: int) -> dict[Page, str]:
-    """Return pages without anything to show, and why.
+    """Return the pages without content, and why they have none.
 
     Args:
         analyzed: the open trace.
-        workers: how many traces are in its folder.
-        traces: how many traces there are.
+        workers: the number of traces in its folder.
+        traces: the number of all traces.
     """
     found = analyzed.kept("pages", "which pages have something to show", lambda: _of_trace(analyzed))
     together: dict[Page, str] = {"ranks": "" if workers > 1 else NO_RANKS, "diff": "" if traces > 1 else NO_OTHER}

@@ -1,6 +1,6 @@
-"""Charts of what the ranks of a job did: pure functions from tables of analyses to figure dicts.
+"""Charts of the activity of a job's ranks: pure functions from tables of analyses to figure dicts.
 
-Of more ranks than a chart has room for, several share a bar or a row: which, its `Rows` say.
+If a chart does not have room for all ranks, several share a bar or a row, as its `Rows` define.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 Rows = Sequence[tuple[str, Sequence[int]]]
-"""What stands for which ranks, with its name: `stepscope.profiler.analysis.rank_map.rows_of_ranks`."""
+"""Names of rows with the ranks that each represents: `stepscope.profiler.analysis.rank_map.rows_of_ranks`."""
 MOST_BARS: Final = 96
 MOST_MAP_ROWS: Final = 48
 MOST_MAP_COLUMNS: Final = 96
 _LONG: Final = 32
-"""Letters of a name beside a chart."""
+"""Maximum number of characters of a name beside a chart."""
 _LEAST_REACH_PERCENT: Final = 5.0
-"""Of the colors of the map: of ranks that are alike none is to look slow."""
+"""Minimum range of the map's colors, so that no rank looks slow if all are alike."""
 RANK_PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "computation": ("Computing", "kernel"),
     "overlap": ("Both at once", "dataloader"),
     "exposed": ("Communicating", "communication"),
     "other": ("Neither", "other"),
 }
-"""Parts of a rank's mean step, which add up to it, with the category whose color each has."""
+"""Parts of a rank's mean step, which add up to it, with the category that gives each its color."""
 
 
 def rank_chart(ranks: "pl.DataFrame", rows: Rows, scheme: Scheme, axis_name: str = "rank") -> dict[str, Any] | None:
@@ -64,7 +64,7 @@ def rank_chart(ranks: "pl.DataFrame", rows: Rows, scheme: Scheme, axis_name: str
 def straggler_chart(
     stragglers: "pl.DataFrame", rows: Rows, scheme: Scheme, axis_name: str = "rank"
 ) -> dict[str, Any] | None:
-    """Return what each row of ranks waited for others, and the others for it; None where nobody waited.
+    """Return how long each row of ranks waited for others, and others for it; None if none waited.
 
     ``stragglers`` is `stepscope.profiler.analysis.ranks.stragglers`.
     """
@@ -84,15 +84,15 @@ def straggler_chart(
 
 
 def rank_map_chart(found: HeatMap, places: Mapping[tuple[int, int], Place], scheme: Scheme) -> dict[str, Any] | None:
-    """Return by how much each step took longer than on the median rank, as a map; None without steps.
+    """Return a map of how much longer each step took than on the median rank; None without steps.
 
-    A cell of one rank and one step has in its ``customdata`` the trace and the stretch that show it on the Timeline;
-    others have the ranks and the steps that they stand for.
+    The ``customdata`` of a cell for one rank and one step has the trace and the range that show it on the Timeline;
+    that of other cells has the ranks and steps that they represent.
 
     Args:
         found: rows of ranks by columns of steps.
-        places: where the steps of the ranks are on their Timelines.
-        scheme: of the page.
+        places: the places of the ranks' steps on their Timelines.
+        scheme: light or dark.
     """
     if not found.percent.size:
         return None
@@ -149,7 +149,7 @@ def _target(
     column: int,
     places: Mapping[tuple[int, int], Place],
 ) -> list[str]:
-    """Return a trace and a stretch of it, or "", "", and the ranks and steps to look closer at."""
+    """Return a trace and a range of it, or "", "", and the ranks and steps to zoom in on."""
     first = int(found.first_step[column])
     if len(ranks) == 1 and step == str(first):
         place = places.get((ranks[0], first))
@@ -158,7 +158,7 @@ def _target(
 
 
 def _means(frame: "pl.DataFrame", rows: Rows) -> "pl.DataFrame":
-    """Return the mean of each row's ranks, with the row's number: rows of which nothing is known are left out."""
+    """Return the mean of each row's ranks, with the row's number; rows about which nothing is known are left out."""
     import polars as pl
 
     numbers = [(rank, row) for row, (_, ranks) in enumerate(rows) for rank in ranks]
@@ -167,7 +167,7 @@ def _means(frame: "pl.DataFrame", rows: Rows) -> "pl.DataFrame":
 
 
 def _labels(found: "pl.DataFrame", rows: Rows) -> tuple[list[str], list[str]]:
-    """Return the name of each row, and what is said of it under the pointer."""
+    """Return the name and the hover text of each row."""
     chosen = [rows[number] for number in found["row"].to_list()]
     return list(map(escaped, _short([name for name, _ in chosen]))), [
         f"rank {name}" if len(ranks) == 1 else f"{escaped(name)}, mean of {count(len(ranks))} ranks"
@@ -176,7 +176,7 @@ def _labels(found: "pl.DataFrame", rows: Rows) -> tuple[list[str], list[str]]:
 
 
 def _short(names: Sequence[str]) -> Sequence[str]:
-    """Return names without their middle where they are long, and whole where two would be the same."""
+    """Return names with long ones shortened in the middle, or in full if two would be the same."""
     cut = [name if len(name) <= _LONG else f"{name[: _LONG // 2]}…{name[1 - _LONG // 2 :]}" for name in names]
     return cut if len(set(cut)) == len(set(names)) else names
 

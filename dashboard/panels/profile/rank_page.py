@@ -1,4 +1,4 @@
-"""The Distributed page: its options, its charts, and how far the reading of its ranks is."""
+"""The Distributed page: its options, its charts, and the progress of reading its ranks."""
 
 import re
 from typing import Any, Final
@@ -27,15 +27,15 @@ from stepscope.profiler.analysis.rank_map import heat_map, rows_of_ranks, single
 from stepscope.profiler.analysis.ranks import rank_summary, stragglers
 
 MOST_LISTED: Final = 8
-"""Traces of a folder that are listed one by one."""
+"""Maximum number of traces of a folder that are listed individually."""
 MAP_ROOM: Final = 80
-"""Height of the map beside its rows, in pixels."""
+"""Height of the map in addition to its rows, in pixels."""
 MAP_ROW: Final = 15
-"""Height of a row."""
+"""Height of a row in pixels."""
 
 
 def rank_options(view: View, known: KnownRanks, traces: list[dict[str, Any]], ranks: list[str]) -> list[Any]:
-    """Return what the page can be asked for; ``ranks`` are the ids of its traces."""
+    """Return the page's options; ``ranks`` are the ids of its traces."""
     few = len(ranks) <= MOST_LISTED or RANKS.of(view)
     choice = _traces(traces, ranks) if few else html.Span(f"{count(len(ranks))} traces in its folder")
     options: list[Any] = [_field("Ranks", choice)]
@@ -99,7 +99,7 @@ def _traces(traces: list[dict[str, Any]], ranks: list[str]) -> dmc.MultiSelect:
 
 
 def rank_charts(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRanks, scheme: Scheme) -> list[Any]:
-    """Return what stands above the tables: what is shown, the means, who waited, and when who was slow."""
+    """Return the content above the tables: what is shown, the means, who waited, and which ranks were slow when."""
     shown = known.selected(requested.only_ranks)
     if not shown:
         words = f"No rank is {requested.only_ranks!r}. Write numbers, ranges such as 8-15, or a part of a host's name."
@@ -125,7 +125,7 @@ def rank_charts(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRan
 
 
 def _words(requested: PageRequest, known: KnownRanks, shown: tuple[int, ...]) -> list[Any]:
-    """Say what is shown of how much, and what cannot be."""
+    """Return how much of everything is shown, and what cannot be, as text."""
     parts = []
     if requested.only_ranks:
         parts.append(f"Showing {counted(len(shown), 'rank')}; medians are of {known.words}.")
@@ -144,7 +144,7 @@ def _words(requested: PageRequest, known: KnownRanks, shown: tuple[int, ...]) ->
 
 
 def _steps(words: str) -> tuple[int, int] | None:
-    """Return the first and the last of some steps, as of "3-7" or "3"; None for all, and for what is no such words."""
+    """Return the first and last step of a text such as "3-7" or "3"; None for all steps or any other text."""
     found = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", words)
     return (int(found[1]), int(found[2] or found[1])) if found is not None else None
 

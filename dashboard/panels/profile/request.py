@@ -1,4 +1,4 @@
-"""From what the panel is asked for to the traces and tables that answer it."""
+"""From a request to the panel to the traces and tables that answer it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableErro
 from stepscope.summary.contents import Companion
 
 MOST_CHOSEN: Final = 64
-"""Traces that can be chosen one by one; of a folder, all are taken."""
+"""Maximum number of traces that can be chosen individually; a folder is taken as a whole."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Answer:
     missing: tuple[str, str] | None = None
     """Why the page has nothing to show, as a title and what to do."""
     workers: int = 1
-    """Traces in the folder of the open one."""
+    """Number of traces in the folder of the open one."""
     ranks: KnownRanks | None = None
-    """On the page of ranks, what is known of them."""
+    """On the page of ranks, what is known about them."""
     job: Sequence[TraceSource] = ()
     """On the page of ranks, their traces."""
 
@@ -47,10 +47,10 @@ def answer_of(
         requested: the page and its settings.
         chosen: id of the open trace; None for the newest.
         sources: all traces of the log directory.
-        ranks: on the page of ranks, what is known of them; None to open their traces.
+        ranks: on the page of ranks, what is known about them; None to open their traces.
 
     Raises:
-        TraceUnavailableError: the open trace, or another that was chosen, cannot be shown.
+        TraceUnavailableError: if the open trace, or another chosen one, cannot be shown.
     """
     analyzed = analyzed_traces.get(_listed(sources, chosen or newest(sources) or ""))
     if not len(analyzed.facts.trace) and requested.page not in ("ranks", "diff"):
@@ -71,7 +71,7 @@ def answer_of(
 
 
 def _why_not(ranks: KnownRanks, traces: int) -> tuple[str, str] | None:
-    """Return why nothing can be said of ranks, as a title and what to do; None where something can."""
+    """Return why nothing can be shown about ranks, as a title and what to do; None if something can be."""
     if traces < 2:
         words = "Choose the traces of the other ranks above. Traces in the same folder are grouped automatically."
         return "Only one rank", words
@@ -94,7 +94,7 @@ def _listed(sources: Sequence[TraceSource], trace_id: str) -> TraceSource:
 
 
 def rank_sources(requested: PageRequest, chosen: str | None, sources: Sequence[TraceSource]) -> list[TraceSource]:
-    """Return the traces of one job: those asked for, else the files beside the open one, in order of their names."""
+    """Return the traces of one job: the requested ones, else the files beside the open one, in order of name."""
     if requested.page != "ranks":
         return []
     if requested.ranks:
@@ -105,7 +105,7 @@ def rank_sources(requested: PageRequest, chosen: str | None, sources: Sequence[T
 
 
 def beside(own: TraceSource, sources: Sequence[TraceSource]) -> list[TraceSource]:
-    """Return the traces in the folder of one, itself among them, in order of their names."""
+    """Return the traces in the folder of a trace, including itself, in order of name."""
     if not isinstance(own.origin, Companion):
         return [own]
     folder = folder_of(own)

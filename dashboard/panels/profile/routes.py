@@ -1,4 +1,4 @@
-"""``/api/profile``: the tables as files, and how far the work is."""
+"""``/api/profile``: the tables as files, and the progress of the work."""
 
 from typing import Annotated, Literal
 
@@ -30,7 +30,7 @@ TraceId = Annotated[str, Query(max_length=4_096, description="Id of the trace; t
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the panel's routes, over the latest snapshot."""
+    """Return the panel's routes for the latest snapshot."""
     routes = APIRouter(route_class=HeavyRoute)
 
     @routes.get("/table.{extension}")
@@ -41,7 +41,7 @@ def make_router(live: Live) -> APIRouter:
         trace: TraceId = "",
     ) -> Response:
         """Return a table of the page that ``view`` shows: all its rows, with times in nanoseconds of the trace's
-        clock; of ranks that are being read, those that are known.
+        clock; while ranks are being read, those that are known.
         """
         answer, found = _table(live, name, view, trace)
         pieces = csv_pieces if extension == "csv" else json_pieces
@@ -52,9 +52,9 @@ def make_router(live: Live) -> APIRouter:
 
     @routes.post("/rows")
     def rows(name: Name, body: Body, view: ViewQuery = "", trace: TraceId = "") -> ChosenRows:
-        """Return rows of a table that is too long for the page that ``view`` shows, and how many are found.
+        """Return rows of a table that is too long for the page that ``view`` shows, and the number found.
 
-        The body is JSON: ``order``, ``search`` and ``filters`` as AG Grid has them.
+        The body is JSON: ``order``, ``search`` and ``filters`` in AG Grid's format.
         """
         chosen = parsed(body, Chosen, "Expected order, search and filters as JSON")
         _, found = _table(live, name, view, trace)
@@ -63,7 +63,7 @@ def make_router(live: Live) -> APIRouter:
 
     @routes.get("/progress")
     async def progress() -> list[Progress]:
-        """Return what is being read or worked out, the latest first, and for how many seconds it has been."""
+        """Return what is being read or computed, latest first, and for how many seconds."""
         now = analyzed_traces_of(live).progress.now()
         return [{"what": what, "seconds": round(seconds, 1)} for what, seconds in now]
 
@@ -71,7 +71,7 @@ def make_router(live: Live) -> APIRouter:
     async def ranks(
         job: Annotated[str, Query(max_length=100, description="Id of a reading of ranks, as the page has it.")],
     ) -> RanksRead | None:
-        """Return how far the reading of a page's ranks is; null where it is not kept any more."""
+        """Return the progress of reading a page's ranks; null if it is no longer kept."""
         found = jobs_of_ranks(live).known(job)
         if found is None:
             return None
@@ -83,10 +83,10 @@ def make_router(live: Live) -> APIRouter:
 
 
 def _table(live: Live, name: str, view: str, trace: str) -> tuple[Answer, Table]:
-    """Return a table of a page, and what the page is of.
+    """Return a table of a page, and what the page is about.
 
     Raises:
-        HTTPException: there is none of that name, or its trace cannot be shown.
+        HTTPException: if no table has the name, or its trace cannot be shown.
     """
     requested = PageRequest.of(decode(view))
     sources = trace_sources(live.snapshot())

@@ -1,4 +1,4 @@
-"""The rows of a table as the grid gets them; keys that begin with "@" are for ``profile/web``."""
+"""The rows of a table as sent to the grid; keys that begin with "@" are for ``profile/web``."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def totals(table: Table) -> dict[str, float]:
-    """Return the sums of the columns that add up, over all rows of the table and not just those that the page gets."""
+    """Return the sums of the additive columns, over all rows of the table and not just those that the page gets."""
     import polars as pl
 
     found = table.frame.select(pl.col(name).sum() for name in table.totals if name in table.frame.columns)
@@ -33,9 +33,9 @@ def totals(table: Table) -> dict[str, float]:
 
 
 def rows(table: Table) -> list[dict[str, Any]]:
-    """Return the rows that the grid begins with, groups before what is in them.
+    """Return the first rows of the grid, with groups before their members.
 
-    The row that is to be selected is among them wherever it is in the table.
+    The row to select is always among them, wherever it is in the table.
     """
     numbers = list(range(min(len(table.frame), FIRST_ROWS if table.is_cut else MOST_ROWS)))
     if table.chosen is not None and table.chosen >= len(numbers):
@@ -45,9 +45,9 @@ def rows(table: Table) -> list[dict[str, Any]]:
 
 
 def numbered_rows(table: Table, numbers: RowNumbers) -> list[dict[str, Any]]:
-    """Return some rows as the grid gets them.
+    """Return some rows as sent to the grid.
 
-    Moments are since the trace's beginning, long texts are cut, and end in "…" where they are.
+    Moments are relative to the trace's start; long texts are cut and then end in "…".
     """
     spread = None if table.spread is None else table.spread(numbers)
     found = _written(table, table.frame[numbers], table.at(numbers), spread)
@@ -92,7 +92,7 @@ def _marked(row: Mapping[str, Any], marks: RowMarks) -> dict[str, Any]:
 
 
 def _grouped(table: Table, groups: Groups, rows_of_table: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield each group and what is in it; a group of one is what is in it, unless groups of one are wanted."""
+    """Yield each group and its members; a group of one is replaced by its member, unless groups of one are wanted."""
     inside: dict[int, list[dict[str, Any]]] = {}
     for row in rows_of_table:
         inside.setdefault(groups.of[int(row["@row"])], []).append(row)
@@ -108,9 +108,7 @@ def _grouped(table: Table, groups: Groups, rows_of_table: list[dict[str, Any]]) 
 
 
 def chosen_id(table: Table) -> str:
-    """Return the "@row" of the row that is selected when the page opens, that of its group where this has the row's
-    name.
-    """
+    """Return the "@row" of the row selected when the page opens, or of its group if that has the row's name."""
     if table.chosen is None:
         return ""
     groups = table.groups
@@ -123,7 +121,7 @@ def chosen_id(table: Table) -> str:
 
 
 def total_row(table: Table) -> list[dict[str, Any]]:
-    """Return the row of sums at the bottom; none where nothing adds up or there is one row."""
+    """Return the row of sums at the bottom; none if nothing adds up or there is only one row."""
     import polars as pl
 
     sums = totals(table)
@@ -134,18 +132,18 @@ def total_row(table: Table) -> list[dict[str, Any]]:
 
 
 def total_words(table: Table) -> str:
-    """Return what stands before the sums of a table whose rows are of names."""
+    """Return the label of the sums of a table whose rows have names."""
     return f"Total of {len(table.frame):,} rows"
 
 
 def size_note(table: Table) -> str:
-    """Return how many rows there are."""
+    """Return the number of rows, as text."""
     words = counted(len(table.frame), "row")
     return words if table.groups is None else f"{words} in {counted(len(table.groups.frame), 'group')}"
 
 
 def cut_note(table: Table) -> str:
-    """Return what the page does not get, and where it is; empty if it gets all."""
+    """Return which rows the page does not get, and where they are; empty if it gets all."""
     if table.is_cut:
         return found_note(table, len(table.frame))
     if len(table.frame) <= MOST_ROWS:
@@ -154,7 +152,7 @@ def cut_note(table: Table) -> str:
 
 
 def found_note(table: Table, found: int) -> str:
-    """Return how many of a cut table's rows are found, and which of these the page gets."""
+    """Return how many rows of a cut table are found, and which of them the page gets."""
     which = f"The first {FIRST_ROWS:,} of " if found > FIRST_ROWS else ""
     of = f"{counted(found, 'row')} found among {len(table.frame):,}" if found < len(table.frame) else f"{found:,} rows"
     return f"{which}{of}; sorting, searching and filtering look at all, and the file has all of them."

@@ -1,4 +1,4 @@
-"""What a trace tells of the run: its hosts, devices and versions."""
+"""Facts about the run from a trace: its hosts, devices and versions."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,11 +10,11 @@ from stepscope.dashboard.server.numbers import count, counted
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 
 MOST_HOSTS: Final = 8
-"""That are named."""
+"""Maximum number of hosts that are named."""
 
 
 def run_facts(analyzed: AnalyzedTrace, workers: int = 1) -> Iterator[tuple[str, str]]:
-    """Yield facts of the run, the host, the software and the devices, as name and text."""
+    """Yield facts about the run, the host, the software and the devices, as name and text."""
     trace = analyzed.facts.trace
     known = trace.metadata
     yield "Run", analyzed.source.run
@@ -72,7 +72,7 @@ def _hosts(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def versions(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield versions that a trace states, whatever they are of."""
+    """Yield all versions that a trace states."""
     for key, value in known.items():
         if not re.search(r"_version$|[a-z]Version$| version$", key) or key == "schemaVersion":
             continue
@@ -88,7 +88,7 @@ def versions(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def device_names(analyzed: AnalyzedTrace) -> str:
-    """Return the names of the devices, each once; "the device" where none is stated."""
+    """Return the distinct names of the devices; "the device" if none is stated."""
     found = analyzed.facts.trace.metadata.get("deviceProperties")
     listed = (
         [str(each.get("name", "")) for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
@@ -97,7 +97,7 @@ def device_names(analyzed: AnalyzedTrace) -> str:
 
 
 def device_text(device: Mapping[str, Any]) -> str:
-    """Return a device in one line."""
+    """Return a one-line description of a device."""
     parts = [str(device.get("name", "unnamed"))[:120]]
     total = device.get("totalGlobalMem")
     if isinstance(total, int) and total > 0:

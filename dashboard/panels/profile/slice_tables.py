@@ -1,4 +1,4 @@
-"""Tables whose rows stand for slices of the trace, which they lead to: operators, slices and kernels."""
+"""Tables whose rows represent slices of the trace and link to them: operators, slices and kernels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 GroupedEvidence = tuple[slices.Evidence, Groups | None]
-"""Where the slices of each row are, and what the rows are put together to."""
+"""Where the slices of each row are, and the groups of the rows."""
 
 
 def operator_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
-    """Return operators, grouped by what is asked for; by several things, those of one of the first are put together."""
+    """Return operators, grouped by the requested keys; with several keys, rows are grouped by the first."""
     frame = _operators(analyzed, requested.by)
 
     def work_out() -> GroupedEvidence:
@@ -50,13 +50,13 @@ def _operators(analyzed: AnalyzedTrace, by: tuple[Key, ...]) -> "pl.DataFrame":
 
 
 def _numbers(groups: "pl.DataFrame", column: str, labels: Sequence[str]) -> list[int]:
-    """For each label the number of the group that has it."""
+    """Return, for each label, the number of the group that has it."""
     known = {label: number for number, label in enumerate(groups[column].to_list())}
     return [known[label] for label in labels]
 
 
 def slice_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
-    """Return all slices by name, put together by category if requested."""
+    """Return all slices by name, grouped by category if requested."""
     frame = analyzed.table("slices")
     by_category = requested.grouping == "category"
 
@@ -75,7 +75,7 @@ def slice_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
 
 
 def kernel_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
-    """Return kernels by name, put together by stem or by category if requested."""
+    """Return kernels by name, grouped by stem or by category if requested."""
     frame = analyzed.table("kernels")
     by: KernelKey = "name" if requested.grouping == "none" else requested.grouping
 

@@ -1,4 +1,4 @@
-"""The slices that rows of tables stand for: where the longest of each is, and how long all of them took."""
+"""The slices that rows of tables represent: where the longest of each row is, and how long all of them took."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is behind the rows of a table, and behind groups of them."""
+    """The slices behind the rows of a table, or behind groups of rows."""
 
     members: Members
     longest: NDArray[np.int64]
-    """Of each row the longest slice, -1 for none."""
+    """The longest slice of each row; -1 for none."""
     named: bool
-    """Whether each row's slices have one name."""
+    """Whether all slices of a row share one name."""
     first: Histograms
-    """Of the rows that the page gets of most tables."""
+    """Distributions of the rows that the page gets of most tables."""
 
     def at(self, analyzed: AnalyzedTrace, numbers: RowNumbers) -> Places:
-        """Return where some rows are in their trace, which keeps this and so is not held by it."""
+        """Return the places of some rows in their trace, which keeps this object and so is not held by it."""
         return places(analyzed, self.longest[list(numbers)].tolist(), named=self.named)
 
     def spread(self, numbers: RowNumbers) -> Histograms:
@@ -47,12 +47,12 @@ class Evidence:
 
 
 def evidence_of(members: Members, rows: int, *, named: bool = True) -> Evidence:
-    """Return where rows are, and their distributions.
+    """Return the places of rows, and their distributions.
 
     Args:
         members: the slices with their rows.
-        rows: how many rows there are.
-        named: whether each row's slices have one name.
+        rows: the number of rows.
+        named: whether all slices of a row share one name.
     """
     return Evidence(members, longest(members, rows), named, histograms(members, min(rows, MOST_ROWS)))
 
@@ -60,15 +60,15 @@ def evidence_of(members: Members, rows: int, *, named: bool = True) -> Evidence:
 def groups_of(
     analyzed: AnalyzedTrace, frame: "pl.DataFrame", of: Sequence[int], members: Members, *, same: bool, alone: bool
 ) -> Groups:
-    """Return rows put together in groups.
+    """Return rows combined into groups.
 
     Args:
         analyzed: the trace.
         frame: the groups.
-        of: for each row the group that it is in.
+        of: for each row, the group that it is in.
         members: the slices of the rows.
-        same: whether all slices of a group have one name.
-        alone: as `Groups.alone`.
+        same: whether all slices of a group share one name.
+        alone: as for `Groups.alone`.
     """
     grouped = members.grouped(np.array(of, np.int64))
     found = evidence_of(grouped, len(frame), named=same)
@@ -112,25 +112,25 @@ def slice_members(analyzed: AnalyzedTrace, frame: "pl.DataFrame") -> Members:
 
 
 def named_members(facts: Facts, slices: NDArray[np.int64], frame: "pl.DataFrame", column: str = "name") -> Members:
-    """Return some slices by their names, which a column of a table has."""
+    """Assign slices to rows by their names, which are in a column of a table."""
     return members_of(frame, {column: facts.name_column(slices)}, slices, facts.trace.duration_ns[slices])
 
 
 def named_places(
     analyzed: AnalyzedTrace, slices: NDArray[np.int64], frame: "pl.DataFrame", column: str = "name"
 ) -> Places:
-    """Return where the longest of some slices is whose name each row has in a column."""
+    """Return, for each row, the place of the longest of ``slices`` with the row's name in ``column``."""
     return places(analyzed, longest(named_members(analyzed.facts, slices, frame, column), len(frame)).tolist())
 
 
 def kernels_of(facts: Facts) -> Device:
-    """Return what `stepscope.profiler.analysis.kernels.kernels` counts."""
+    """Return the slices that `stepscope.profiler.analysis.kernels.kernels` counts."""
     every = facts.every_device_activity
     return every.where(every.of("kernel", "communication"))
 
 
 def places(analyzed: AnalyzedTrace, slices: Sequence[int | None], *, named: bool = True) -> Places:
-    """Return where some slices are, with room around them; their names are searched for if requested."""
+    """Return the places of some slices, with a margin around them; their names are searched for if requested."""
     trace = analyzed.facts.trace
     return tuple(
         None

@@ -1,4 +1,4 @@
-"""What a table of the panel is: an analysis' rows, where each is on the Timeline, and how they are grouped."""
+"""Tables of the panel: the rows of an analysis, their places on the Timeline, and their grouping."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_ROWS: Final = 5_000
-"""Rows up to which the page gets all; a file has them in any case."""
+"""Number of rows up to which the page gets all; files always have all rows."""
 FIRST_ROWS: Final = 1_000
-"""Rows that it gets of a longer table at once, the first in the order and of the search that somebody asks for."""
+"""Number of rows that it gets of a longer table at once: the first in the requested order and search."""
 MOST_LETTERS: Final = 2_000
-"""Of one text; a file has it whole."""
+"""Maximum length of one text; files have the whole text."""
 NAMES: Final = ("name", "operator", "frame", "module")
-"""What a row is of, where a table has it: the first column, with the way to the Timeline."""
+"""Columns that identify a row, if a table has one of them: it comes first, with the link to the Timeline."""
 
 
 class Place(NamedTuple):
-    """Where something is on the Timeline, in nanoseconds since the trace's beginning."""
+    """A place on the Timeline, in nanoseconds since the trace's start."""
 
     start: int
     end: int
     slice: int = -1
-    """The slice that is selected there; -1 for none."""
+    """The slice to select there; -1 for none."""
     search: str = ""
-    """The name whose slices are all highlighted there; empty for none."""
+    """The name whose slices are highlighted there; empty for none."""
     trace: str = ""
-    """Id of the trace, where it is not that of the table."""
+    """Id of the trace, if it differs from that of the table."""
 
     @property
     def range(self) -> str:
-        """As the Timeline's setting has it."""
+        """The range in the format of the Timeline's setting."""
         return f"{self.start}:{self.end}"
 
 
@@ -45,22 +45,22 @@ RowNumbers = Sequence[int]
 
 
 def nowhere(numbers: RowNumbers) -> Places:
-    """Return no place for any row."""
+    """Return None for every row."""
     return (None,) * len(numbers)
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows that stand for several rows of a table each."""
+    """Rows that each represent several rows of a table."""
 
     frame: "pl.DataFrame"
-    """Those columns of the table that groups have, one row per group."""
+    """The columns of the table that groups have, one row per group."""
     of: tuple[int, ...]
-    """For each row of the table the group that it is in."""
+    """For each row of the table, the group that it is in."""
     at: Places = ()
     spread: Histograms | None = None
     alone: bool = False
-    """Whether a group of one row is shown as a group all the same."""
+    """Whether a group of one row is still shown as a group."""
 
 
 @dataclass(frozen=True)
@@ -71,29 +71,29 @@ class Table:
     title: str
     frame: "pl.DataFrame"
     empty: str
-    """Why it has no rows, and what to do; shown where it has none."""
+    """Why it has no rows, and what to do; shown if it has none."""
     about: str = ""
     totals: tuple[str, ...] = ()
-    """Columns whose rows add up to something."""
+    """Columns whose values are additive."""
     at: Callable[[RowNumbers], Places] = nowhere
-    """Gives what shows some rows on the Timeline, by their numbers."""
+    """Returns the places of some rows on the Timeline, by their numbers."""
     trace: str = ""
-    """Id of the trace that ``at`` is of."""
+    """Id of the trace that ``at`` refers to."""
     start_ns: int = 0
-    """The trace's beginning."""
+    """The trace's start."""
     bars: bool = True
-    """Whether what adds up shows each row's share of the sum."""
+    """Whether additive columns show each row's share of the sum."""
     columns: Mapping[str, Column] = field(default_factory=dict)
-    """What is known of the columns, by name; the others are what their names and types say."""
+    """Descriptions of columns, by name; those of other columns follow from their names and types."""
     hidden: tuple[str, ...] = ()
-    """Columns that only files have, besides those that are always hidden."""
+    """Columns that only files have, in addition to those that are always hidden."""
     tree: bool = False
-    """Whether the rows are a tree in order, by their "depth"."""
+    """Whether the rows form an ordered tree, by their "depth"."""
     spread: Callable[[RowNumbers], Histograms] | None = None
-    """Gives how the durations behind each of some rows are distributed, by their numbers."""
+    """Returns the distributions of the durations behind some rows, by their numbers."""
     groups: Groups | None = None
     named_by: str = ""
-    """The column that says what a row is of, where it is not as `first` finds."""
+    """The column that identifies a row, if it is not the one that `first` finds."""
     chosen: int | None = None
     """The row that is selected when the page opens."""
 
@@ -109,15 +109,15 @@ class Table:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the page gets some of its rows, in the order and of the search that somebody asks for.
+        """Whether the page gets only some of the rows, in the requested order and search.
 
-        Of groups and trees it gets the first alone, as sorting keeps what belongs together.
+        Of groups and trees it always gets only the first, since sorting keeps related rows together.
         """
         return len(self.frame) > MOST_ROWS and self.groups is None and not self.tree
 
     @cached_property
     def first(self) -> str:
-        """The column that says what a row is of."""
+        """The column that identifies a row."""
         import polars as pl
 
         if self.named_by:
@@ -127,7 +127,7 @@ class Table:
 
 
 def row_named(table: Table, name: str) -> int | None:
-    """Return the number of the first row that is of a name; None where there is none."""
+    """Return the number of the first row with a name; None if there is none."""
     import polars as pl
 
     if not name or table.frame.is_empty() or table.frame.schema[table.first] != pl.String:
@@ -137,12 +137,12 @@ def row_named(table: Table, name: str) -> int | None:
 
 
 def around(start: int, end: int) -> tuple[int, int]:
-    """Return a stretch with some room on both sides, so that one sees what it lies among."""
+    """Return a range with a margin on both sides, so that its surroundings are visible."""
     room = max((end - start) // 2, 1_000)
     return start - room, end + room
 
 
 def places_of(frame: "pl.DataFrame", start: str, length: str, origin: int) -> Places:
-    """Return where rows are that have a start and a length themselves."""
+    """Return the places of rows that have a start and a length themselves."""
     pairs: Sequence[tuple[int, int]] = list(zip(frame[start].to_list(), frame[length].to_list(), strict=True))
     return tuple(Place(*around(begin - origin, begin - origin + took)) for begin, took in pairs)

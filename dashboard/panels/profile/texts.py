@@ -1,4 +1,4 @@
-"""Figures as text; ``profile/web/texts.ts`` writes them in the same way, to the letter."""
+"""Figures as text; ``profile/web/texts.ts`` formats them identically."""
 
 import math
 import re
@@ -16,7 +16,7 @@ def _rounded(value: float) -> float:
 
 
 def digits(value: float) -> str:
-    """Return a number with four significant digits at most, and in millions and more where it is that large."""
+    """Return a number with at most four significant digits, in millions or more if it is that large."""
     for unit, scale in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6)):
         if abs(value) >= scale:
             return f"{digits(value / scale)} {unit}"
@@ -26,7 +26,7 @@ def digits(value: float) -> str:
 
 
 def duration(ns: float | None) -> str:
-    """Return nanoseconds in the unit that fits."""
+    """Return nanoseconds as text, in a suitable unit."""
     if ns is None or not math.isfinite(ns):
         return NONE
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
@@ -37,12 +37,12 @@ def duration(ns: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a share that is in percent already."""
+    """Return a percentage as text."""
     return NONE if value is None or not math.isfinite(value) else f"{value:.1f}%"
 
 
 def size(value: float | None) -> str:
-    """Return bytes."""
+    """Return a number of bytes as text."""
     if value is None or not math.isfinite(value):
         return NONE
     return file_size(int(value)) if value >= 0 else "-" + file_size(int(-value))
@@ -65,9 +65,9 @@ _SCOPES: Final = re.compile(r"\(anonymous namespace\)::|\b(?:[A-Za-z_]\w*::)+(?=
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return names of functions of C++ as people tell them apart: without return type, namespaces and parameters.
+    """Return short names of C++ functions: without return type, namespaces and parameters.
 
-    Other names are as they are, and those that would be the same as another's then.
+    Other names are unchanged, as are those that would become equal to another.
     """
     short = [_short(name) for name in names]
     times = Counter(short)
@@ -91,5 +91,5 @@ def _short(name: str) -> str:
 
 
 def middle_cut(name: str, tail: int = 14) -> tuple[str, str]:
-    """Return a name as what may be cut off at its end, and the end that stays; a short one has no such end."""
+    """Return a name as a part that may be cut at its end, and the end that stays, which is empty for short names."""
     return (name[:-tail], name[-tail:]) if len(name) > 2 * tail else (name, "")

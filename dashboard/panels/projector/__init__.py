@@ -1,1 +1,1 @@
-"""The Projector panel: embeddings as clouds of points."""
+"""The Projector panel: embeddings as point clouds."""

@@ -1,4 +1,4 @@
-"""The Projector panel: which embedding is open; the cloud and everything around it live in ``web/``."""
+"""The Projector panel: which embedding is open; the point cloud and everything around it is in ``web/``."""
 
 import json
 from dataclasses import asdict
@@ -56,7 +56,7 @@ GRID_OPTIONS: Final[dict[str, Any]] = {
 
 
 class ProjectorPanel(Panel):
-    """Embeddings as clouds of points, by several projections, with their metadata and their neighbors."""
+    """Embeddings as point clouds in several projections, with their metadata and neighbors."""
 
     name = "projector"
     title = "Projector"
@@ -125,12 +125,12 @@ class ProjectorPanel(Panel):
 
 
 def _palette() -> str:
-    """Return the colors of categories as JSON, light and dark."""
+    """Return the category colors for light and dark as JSON."""
     return json.dumps([asdict(color) for color in PALETTE])
 
 
 def _table() -> dag.AgGrid:
-    """Return the table of metadata, still empty; ``web/table.ts`` makes its columns and answers for its rows."""
+    """Return the empty table of metadata; ``web/table.ts`` makes its columns and provides its rows."""
     return dag.AgGrid(
         id="projector-grid",
         rowModelType="infinite",
@@ -143,7 +143,7 @@ def _table() -> dag.AgGrid:
 
 
 def _example(text: str) -> html.Div:
-    """Something to copy."""
+    """Return an example with a button to copy it."""
     return html.Div(
         [
             html.Pre(html.Code(text)),

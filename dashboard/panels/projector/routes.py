@@ -8,7 +8,7 @@ from stepscope.dashboard.server.live import Live
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter()
     for module in (routes_data, routes_jobs, routes_files):
         join(router, module.make_router(live))

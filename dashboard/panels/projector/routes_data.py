@@ -1,7 +1,7 @@
 """Routes that read embeddings, mounted under ``/api/projector``: lists, columns, tables, neighbors and searches.
 
 Every route is a plain function: FastAPI runs it in a thread, so that reading a large file never blocks the event loop.
-What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
+Client errors are answered with a 4xx status and ``{"detail": <sentence>}``.
 """
 
 from time import perf_counter
@@ -50,7 +50,7 @@ Row = Annotated[int, Query(ge=0, lt=1 << 32, description="The point's place in t
 
 
 class LabelsOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Labels of some points."""
+    """Request for the labels of some points."""
 
     id: Annotated[str, msgspec.Meta(max_length=LONGEST)]
     name: Annotated[str, msgspec.Meta(max_length=LONGEST)]
@@ -63,12 +63,12 @@ class RowsOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: Annotated[str, msgspec.Meta(max_length=LONGEST)]
     rows: str
-    """uint32 in little endian, as base64."""
+    """Little-endian uint32, as base64."""
     step: int | None = None
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter(tags=["projector"], route_class=SentenceRoute)
     requested = EmbeddingRequests(live)
     _add_lists(router, requested)
@@ -82,9 +82,9 @@ def make_router(live: Live) -> APIRouter:
 def _add_lists(router: APIRouter, requested: EmbeddingRequests) -> None:
     @router.get("/embeddings")
     def embeddings(request: Request) -> Response:
-        """Return the embeddings of the log directory, by run, and those that were dropped on the page.
+        """Return the embeddings of the log directory by run, and those that were dropped on the page.
 
-        "unlisted" counts the series of checkpoints whose matrices are left out, as there are too many.
+        "unlisted" counts the series of checkpoints whose matrices are left out because there are too many.
         """
         rows: list[messages.EmbeddingRow] = [
             {
@@ -103,7 +103,7 @@ def _add_lists(router: APIRouter, requested: EmbeddingRequests) -> None:
 
     @router.get("/dataset")
     def dataset(request: Request, embedding_id: EmbeddingId, step: Step = None) -> Response:
-        """Return one embedding at one step: its size, its columns, and what is wrong with its files."""
+        """Return one embedding at one step: its size, its columns, and problems with its files."""
         source = requested.source(embedding_id)
         found = requested.opened(source, step)
         # Whoever looks at points will have them projected.
@@ -164,11 +164,11 @@ def _add_columns(router: APIRouter, requested: EmbeddingRequests) -> None:
     def column(
         request: Request, embedding_id: EmbeddingId, name: ColumnName, step: Step = None, codes: bool = False
     ) -> Response:
-        """Return a column as `stepscope.dashboard.server.binary` writes it: numbers, or each point's category, -1 for
+        """Return a column, packed as in `stepscope.dashboard.server.binary`: numbers, or each point's category, -1 for
         none.
 
-        With ``codes`` a column of few numbers is given by its categories too. A column of too many texts has no
-        array.
+        With ``codes``, a column with few distinct numbers is returned as categories too. A column with too many texts
+        has no array.
         """
         found = requested.column(requested.dataset(embedding_id, step), name)
         pack = ColumnPack()
@@ -188,7 +188,7 @@ def _add_columns(router: APIRouter, requested: EmbeddingRequests) -> None:
         rows: Annotated[str, Query(max_length=16_384, description="Comma-separated places of points.")],
         step: Step = None,
     ) -> Response:
-        """Return what a column says of some points, as texts."""
+        """Return the values of a column for some points, as texts."""
         try:
             wanted = [int(part) for part in rows.split(",") if part.strip()]
         except ValueError as error:
@@ -199,7 +199,7 @@ def _add_columns(router: APIRouter, requested: EmbeddingRequests) -> None:
 
     @router.post("/labels")
     def many_labels(request: Request, body: JsonBody) -> Response:
-        """Return what a column says of some points, as texts; the body is a `LabelsOrder`."""
+        """Return the values of a column for some points, as texts; the body is a `LabelsOrder`."""
         return json_answer(request, texts(parsed(body, LabelsOrder)))
 
     def texts(order: LabelsOrder) -> messages.LabelsAnswer:
@@ -226,7 +226,7 @@ def _add_tables(router: APIRouter, live: Live, requested: EmbeddingRequests) -> 
         descending: bool = False,
         rows_of: RowsKey = None,
     ) -> Response:
-        """Return points as rows of a table: "#" is the place, the others are the columns."""
+        """Return points as rows of a table: "#" is the index; the other keys are the columns."""
         dataset = requested.dataset(embedding_id, step)
         count = len(dataset.points)
         chosen = requested.rows(dataset, rows_of)
@@ -258,7 +258,7 @@ def _add_tables(router: APIRouter, live: Live, requested: EmbeddingRequests) -> 
 
     @router.get("/row")
     def row(request: Request, embedding_id: EmbeddingId, row: Row, step: Step = None) -> Response:
-        """Return all that is known of one point."""
+        """Return the details of one point."""
         dataset = requested.dataset(embedding_id, step)
         check_row(dataset, row)
         reported: messages.RowAnswer = {
@@ -283,9 +283,9 @@ def _add_searches(router: APIRouter, requested: EmbeddingRequests) -> None:
         index: PictureIndex = None,
         components: Components = None,
     ) -> Response:
-        """Return the points nearest to one, exactly.
+        """Return the exact nearest neighbors of a point.
 
-        With a job, those nearest in its picture, by Euclidean distance.
+        With a job, return those nearest in its projection, by Euclidean distance.
         """
         dataset = requested.dataset(embedding_id, step)
         check_row(dataset, row)
@@ -314,10 +314,10 @@ def _add_searches(router: APIRouter, requested: EmbeddingRequests) -> None:
         match: Match = "text",
         within: Annotated[str, Query(alias="in", max_length=LONGEST, description="A column, or '*'.")] = EVERYWHERE,
     ) -> Response:
-        """Return points with a text or a match of a regular expression, as `stepscope.dashboard.server.binary` writes
-        them.
+        """Return points that contain a text or match a regular expression, packed as in
+        `stepscope.dashboard.server.binary`.
 
-        A pattern that is none, or takes too long, is no error of the caller: "error" says what is wrong.
+        A pattern that is invalid, or takes too long, is not a client error: "error" says what is wrong.
         """
         dataset = requested.dataset(embedding_id, step)
         error: str | None = None
@@ -338,7 +338,7 @@ def _add_searches(router: APIRouter, requested: EmbeddingRequests) -> None:
 
 
 def _in_picture(dataset: Dataset, row: int, picture: Picture) -> tuple[Any, int, Rows | None]:
-    """Return the points of a picture, the place of a point among them, and which points of the dataset they are."""
+    """Return the points of a projection, the index of a point among them, and their indices in the dataset."""
     check_picture(dataset, picture)
     points, rows = picture.coordinates, picture.rows
     if rows is None:
@@ -352,7 +352,7 @@ def _in_picture(dataset: Dataset, row: int, picture: Picture) -> tuple[Any, int,
 def _add_assets(router: APIRouter, requested: EmbeddingRequests) -> None:
     @router.get("/sprite", response_class=Response)
     def sprite(embedding_id: EmbeddingId, step: Step = None) -> Response:
-        """Return the picture that holds the pictures of all points, line by line."""
+        """Return the sprite image, which holds the images of all points, row by row."""
         found = requested.dataset(embedding_id, step).sprite
         if found is None:
             raise HTTPException(404, "The embedding has no sprite image.")
@@ -361,5 +361,5 @@ def _add_assets(router: APIRouter, requested: EmbeddingRequests) -> None:
 
     @router.get("/bookmarks")
     def bookmarks(request: Request, embedding_id: EmbeddingId, step: Step = None) -> Response:
-        """Return the bookmarks of the embedding, as TensorBoard's JSON has them."""
+        """Return the bookmarks of the embedding, in TensorBoard's JSON format."""
         return json_answer(request, requested.dataset(embedding_id, step).bookmarks)

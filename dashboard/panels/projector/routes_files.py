@@ -1,4 +1,4 @@
-"""Routes that take files from the page and give files to it, mounted under ``/api/projector``."""
+"""Routes for uploads from the page and downloads to it, mounted under ``/api/projector``."""
 
 from typing import Annotated, Final
 
@@ -33,12 +33,12 @@ MEDIA_TYPES: Final[dict[Format, str]] = {
 UPLOADS: Final = dict.fromkeys(
     (f"/api/projector/{route}" for route in ("drop", "drop_metadata", "drop_sprite")), LARGEST_UPLOAD
 )
-"""Paths of the routes that take files, with the most bytes of one; the registry of panels tells the server."""
+"""Paths of the upload routes, with the maximum size of a file in bytes; the registry of panels tells the server."""
 Pixels = Annotated[int | None, Query(ge=1, le=100_000)]
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter(tags=["projector"], route_class=SentenceRoute)
     requested = EmbeddingRequests(live)
     _add_drops(router, requested)
@@ -49,7 +49,7 @@ def make_router(live: Live) -> APIRouter:
 def _add_drops(router: APIRouter, requested: EmbeddingRequests) -> None:
     @router.post("/drop")
     async def drop(request: Request, name: FileName) -> Dropped:
-        """Take a file with points; "id" is its first embedding, "ids" are all of them.
+        """Accept a file with points; "id" is its first embedding, and "ids" are all of them.
 
         The body is the file, as application/octet-stream.
         """
@@ -57,7 +57,7 @@ def _add_drops(router: APIRouter, requested: EmbeddingRequests) -> None:
 
     @router.post("/drop_metadata")
     async def drop_metadata(request: Request, embedding_id: EmbeddingId, name: FileName) -> Dropped:
-        """Take the metadata of a dropped file; answers as ``drop`` does."""
+        """Accept the metadata of a dropped file; answer as ``drop`` does."""
         return _told(await taken(request, lambda: requested.uploads.begin_metadata(embedding_id, name)))
 
     @router.post("/drop_sprite")
@@ -68,7 +68,7 @@ def _add_drops(router: APIRouter, requested: EmbeddingRequests) -> None:
         width: Pixels = None,
         height: Pixels = None,
     ) -> Dropped:
-        """Take the sprite of a dropped file, with the size of one picture in it; answers as ``drop`` does."""
+        """Accept the sprite of a dropped file, with the size of one image in it; answer as ``drop`` does."""
         sizes = () if width is None or height is None else (width, height)
         return _told(await taken(request, lambda: requested.uploads.begin_sprite(embedding_id, name, sizes)))
 
@@ -88,9 +88,9 @@ def _add_export(router: APIRouter, requested: EmbeddingRequests) -> None:
         format: Format = "csv",
         rows_of: RowsKey = None,
     ) -> Response:
-        """Return points as a file: their row, their coordinates in the picture of a job, and their columns.
+        """Return points as a file: their rows, their coordinates in the projection of a job, and their columns.
 
-        With a job only the points of its picture are written, and with ``rows_of`` only those of the set.
+        With a job, only the points of its projection are written; with ``rows_of``, only those of the set.
         """
         dataset = requested.dataset(embedding_id, step)
         rows = requested.rows(dataset, rows_of)

@@ -1,6 +1,6 @@
-"""Routes that begin computations, follow them and act on them, mounted under ``/api/projector``.
+"""Routes that start computations, follow them and control them, mounted under ``/api/projector``.
 
-Those that wait are coroutines and hold no thread while they do.
+Routes that wait are coroutines and occupy no thread while waiting.
 """
 
 from time import monotonic
@@ -37,16 +37,16 @@ from stepscope.dashboard.server.work import HEAVY, LIGHT, run
 
 LONGEST_WAIT: Final = 30.0
 MOST_MORE: Final = 100_000
-"""Iterations that are added at once."""
+"""Maximum number of iterations that can be added at once."""
 PACK: Final = "application/octet-stream"
 RATED: Final = ("trustworthiness", "continuity", "hit", "neighbors_kept")
-"""What is known of each point once a picture is judged, in the order of the arrays."""
+"""Quality measures of each point of a projection, in the order of the arrays."""
 
 Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for updates.")]
 
 
 class ActOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something to do to a job."""
+    """An action on a job."""
 
     job: Annotated[str, msgspec.Meta(max_length=64)]
     action: Action
@@ -54,7 +54,7 @@ class ActOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter(tags=["projector"], route_class=SentenceRoute)
     requested = EmbeddingRequests(live)
     _add_beginnings(router, requested)
@@ -70,9 +70,9 @@ def _add_beginnings(router: APIRouter, requested: EmbeddingRequests) -> None:
 
     @router.post("/project")
     def project(request: Request, body: JsonBody) -> Response:
-        """Begin a projection, or find the one that was begun with the same points and settings.
+        """Start a projection, or find the one that was started with the same points and settings.
 
-        The body is a `ProjectOrder`. With "only_if_known" the job may be null.
+        The body is a `ProjectOrder`. With "only_if_known", the job may be null.
         """
         order = parsed(body, ProjectOrder)
         plan = plan_projection(requested, order)
@@ -83,12 +83,12 @@ def _add_beginnings(router: APIRouter, requested: EmbeddingRequests) -> None:
 
     @router.post("/clusters")
     def clusters(request: Request, body: JsonBody) -> Response:
-        """Begin to find clusters, which become a column of the embedding; the body is a `ClusterOrder`."""
+        """Start clustering; the clusters become a column of the embedding. The body is a `ClusterOrder`."""
         return begun(request, plan_clusters(requested, parsed(body, ClusterOrder)))
 
     @router.post("/job")
     def act(request: Request, body: JsonBody) -> Response:
-        """Pause, resumes, perturbs, extends or cancels a job; the body is an `ActOrder`."""
+        """Pause, resume, perturb, extend or cancel a job; the body is an `ActOrder`."""
         order = parsed(body, ActOrder)
         found(requested, order.job)
         try:
@@ -106,10 +106,10 @@ def _add_news(router: APIRouter, requested: EmbeddingRequests) -> None:
         wait: Wait = 10.0,
         index: PictureIndex = None,
     ) -> Response:
-        """Return how far a job is and its picture, as soon as it is at another version than ``after``.
+        """Return a job's progress and projection as soon as its version differs from ``after``.
 
-        Array 0 has the coordinates, point by point; array 1 which points of the dataset they are, where they are not
-        all. There is no array where the picture is the one of ``after``.
+        Array 0 has the coordinates, point by point; array 1 has the indices of the points in the dataset if they are
+        not all of it. There are no arrays if the projection is that of version ``after``.
         """
         await run(LIGHT, found, requested, job)
         await requested.jobs.wait_beyond(job, after, wait)
@@ -125,10 +125,10 @@ def _add_news(router: APIRouter, requested: EmbeddingRequests) -> None:
         components: Components = None,
         wait: Wait = 10.0,
     ) -> Response:
-        """Return how well a picture keeps the neighbors of its points; without arrays as long as that is not known.
+        """Return how well a projection preserves the neighbors of its points; without arrays until this is known.
 
-        The header has "state" as in ``frame``, and once it is "done" trustworthiness, continuity, hit and
-        neighbors_kept; the arrays are named by "arrays_of".
+        The header has "state" as in ``frame`` and, once it is "done", trustworthiness, continuity, hit and
+        neighbors_kept; "arrays_of" names the arrays.
         """
 
         def begin() -> Job:
@@ -143,7 +143,7 @@ def _add_news(router: APIRouter, requested: EmbeddingRequests) -> None:
 
 
 def submitted(requested: EmbeddingRequests, plan: Plan) -> tuple[Job, bool]:
-    """Return the job of a plan, and whether its result was known; `HTTPException` 503 where too many wait."""
+    """Return the job of a plan, and whether its result was known; `HTTPException` 503 if too many are waiting."""
     try:
         return requested.jobs.submit(plan)
     except JobError as error:
@@ -151,7 +151,7 @@ def submitted(requested: EmbeddingRequests, plan: Plan) -> tuple[Job, bool]:
 
 
 def found(requested: EmbeddingRequests, key: str) -> Job:
-    """Return a job by its key; `HTTPException` 404 where there is none."""
+    """Return a job by its key; `HTTPException` 404 if there is none."""
     try:
         return requested.jobs.find(key)
     except JobError as error:
@@ -159,7 +159,7 @@ def found(requested: EmbeddingRequests, key: str) -> Job:
 
 
 def picture_answer(requested: EmbeddingRequests, key: str, index: int | None, after: int) -> Response:
-    """Return a job as `stepscope.dashboard.server.binary` writes it."""
+    """Return a job, packed as in `stepscope.dashboard.server.binary`."""
     try:
         reported, coordinates, version, rows = requested.jobs.reported(key, index)
     except JobError as error:

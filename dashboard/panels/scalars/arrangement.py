@@ -1,4 +1,4 @@
-"""Which cards the scalars panel has, and in which order."""
+"""The cards of the scalars panel and their order."""
 
 import json
 from typing import Final
@@ -17,9 +17,9 @@ MOST_TAGS: Final = 40
 
 
 def combined_tags(key: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return tags on the left and on the right axis, of a key of the form ``[["a", "b"], ["c"]]``.
+    """Return the tags on the left and on the right axis for a key of the form ``[["a", "b"], ["c"]]``.
 
-    None for any other key.
+    Return None for any other key.
     """
     if not key.startswith("[["):
         return None
@@ -36,7 +36,7 @@ def combined_tags(key: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
 
 
 def spec_of(key: str, _snapshot: Snapshot, _view: View) -> ChartSpec:
-    """Return the lines of a card: a tag, or several combined."""
+    """Return the lines of a card: one tag, or several combined."""
     combined = combined_tags(key)
     if combined is None:
         return ChartSpec((LineSpec(key),))
@@ -45,7 +45,7 @@ def spec_of(key: str, _snapshot: Snapshot, _view: View) -> ChartSpec:
 
 
 def card_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
-    """Return where every card belongs, and its key: pinned ones first, then those of several tags, then the tags."""
+    """Return the group and key of every card: pinned ones first, then those of several tags, then single tags."""
     tags = tag_keys(snapshot, view, SCALARS)
     combined = [(COMBINED_GROUP, key) for key in ARRANGEMENT.combined.of(view) if combined_tags(key) is not None]
     known = {key for _, key in (*combined, *tags)}

@@ -31,12 +31,12 @@ class ScalarsPanel(CurvePanel):
 
 
 def layout_button() -> html.Button:
-    """Open the editor of layouts."""
+    """Return the button that opens the layout editor."""
     return html.Button("Edit charts", className="quiet act-layout", title="Build and save custom charts")
 
 
 def card(key: str, wide: bool, _on: Shown) -> html.Article:
-    """Return the card of one tag, or of several combined, still without its chart."""
+    """Return the card of one tag, or of several combined, without its chart."""
     combined = combined_tags(key)
     tags = (key,) if combined is None else (*combined[0], *combined[1])
     actions = [Action("pin", "Pin to the top"), Action("combine", "Combine with other tags")]

@@ -1,4 +1,4 @@
-"""What changed between two texts: lines, and words inside changed lines. Bounded in size and in time."""
+"""Differences between two texts: lines, and words inside changed lines. Bounded in size and time."""
 
 import re
 from collections import Counter
@@ -12,23 +12,23 @@ from stepscope.dashboard.server.numbers import count
 
 Change: TypeAlias = Literal["same", "added", "removed", "changed"]
 Segment: TypeAlias = tuple[str, bool]
-"""A piece of a line, and whether it is what changed in it."""
+"""A piece of a line, and whether it changed."""
 
 MOST_LINES: Final = 5_000
 MOST_CHARACTERS: Final = 500_000
 MOST_WORDS: Final = 400
-"""Of a line that is compared word by word."""
+"""Maximum number of words of a line that is compared word by word."""
 _MOST_PAIRS: Final = 1_000_000
-"""Pairs of equal lines, which the time for one step of the comparison grows with."""
+"""Maximum number of pairs of equal lines; the time for one step of the comparison grows with it."""
 _SECONDS: Final = 1.0
 _ALIKE: Final = 0.3
-"""Lines that share less of their words are one removed and one added, without emphasis."""
+"""Lines that share a smaller fraction of their words count as one removed and one added, without emphasis."""
 _WORD: Final = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the old text beside a line of the new one; None where there is none."""
+    """A line of the old text beside a line of the new one; None if one is missing."""
 
     change: Change
     old_number: int | None
@@ -44,10 +44,10 @@ class Diff:
 
     rows: tuple[Row, ...]
     added: int
-    """Lines."""
+    """Number of added lines."""
     removed: int
     notice: str
-    """What was not compared; empty if everything was."""
+    """Notice about what was not compared; empty if everything was."""
 
 
 class _OutOfTimeError(Exception):
@@ -55,7 +55,7 @@ class _OutOfTimeError(Exception):
 
 
 class _TimedMatcher(SequenceMatcher[str]):
-    """Gives up at a moment; its steps are short, because pairs of equal lines are limited."""
+    """Stops at a deadline; its steps are short because pairs of equal lines are limited."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str], deadline: float, *, autojunk: bool) -> None:
         self._deadline: Final = deadline
@@ -68,12 +68,12 @@ class _TimedMatcher(SequenceMatcher[str]):
 
 
 def diff(old: str, new: str, *, seconds: float = _SECONDS) -> Diff:
-    """Compare two texts line by line, and the words of lines that took each other's place.
+    """Compare two texts line by line, and replaced lines word by word.
 
     Args:
-        old: the text that is compared with.
-        new: the text that is looked at.
-        seconds: how long it may take; what is not compared by then is given as removed and added.
+        old: the text to compare with.
+        new: the text that is viewed.
+        seconds: time limit; what is not compared by then is returned as removed and added.
     """
     deadline = monotonic() + seconds
     notices: list[str] = []
@@ -109,7 +109,7 @@ def _lines(text: str, notices: list[str]) -> list[str]:
 def _opcodes(
     old: list[str], new: list[str], deadline: float, notices: list[str]
 ) -> Iterator[tuple[str, int, int, int, int]]:
-    """As `SequenceMatcher.get_opcodes`, with what is the same at both ends left out of the search."""
+    """Return the result of `SequenceMatcher.get_opcodes`, with equal lines at both ends left out of the search."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1

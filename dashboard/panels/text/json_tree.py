@@ -1,4 +1,4 @@
-"""Texts that are JSON, as a tree that folds."""
+"""JSON texts as a collapsible tree."""
 
 import json
 from collections.abc import Sequence
@@ -8,26 +8,26 @@ from typing import Final, NoReturn
 from stepscope.dashboard.server.numbers import count, counted
 
 MOST_CHARACTERS: Final = 200_000
-"""Of a text that is tried as JSON."""
+"""Maximum length of a text to try to parse as JSON."""
 MOST_NODES: Final = 5_000
-"""Of a tree that is shown; what is beyond is counted."""
+"""Maximum number of shown nodes; further ones are only counted."""
 DEEPEST: Final = 50
 _OPEN: Final = 2
-"""Levels that are unfolded at first."""
+"""Levels that are expanded by default."""
 
 
 class _Number(str):
-    """A number as it was written: 1e5, -0.0 and long integers keep their digits."""
+    """A number as written: 1e5, -0.0 and long integers keep their digits."""
 
 
 class _Pairs(list[tuple[str, object]]):
-    """An object with its keys in order, repeated ones among them."""
+    """An object with its keys in order, including repeated ones."""
 
 
 def json_tree(source: str) -> str | None:
-    """Return the text as HTML of nested ``details``, everything in it escaped.
+    """Return the text as HTML of nested ``details``, with all content escaped.
 
-    None where it is not a JSON object or array.
+    Return None if it is not a JSON object or array.
     """
     stripped = source.strip()
     if len(source) > MOST_CHARACTERS or stripped[:1] + stripped[-1:] not in ("{}", "[]"):
@@ -71,7 +71,7 @@ def _node(value: object, key: str, depth: int, left: list[int]) -> str:
 
 
 def _inner(value: object) -> int:
-    """Return values below a value that is not shown."""
+    """Return the values inside a value that is not shown."""
     match value:
         case _Pairs():
             return sum(1 + _inner(child) for _, child in value)

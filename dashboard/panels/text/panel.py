@@ -39,7 +39,7 @@ class TextPanel(CardPanel):
 
 
 def toolbar(view: View) -> html.Div:
-    """Tag filter, search, and how texts are shown."""
+    """Return the controls: tag filter, search, and display of texts."""
     save = html.A(
         icon("download", 14),
         id="text-save",
@@ -80,7 +80,7 @@ def card(key: str, wide: bool, on: Shown) -> html.Article:
 
 
 def depends(key: str, on: Draw) -> object:
-    """Return what a card is made of."""
+    """Return what a card depends on."""
     tag, run = pair_of(key)
     series = on.snapshot.series(run, tag)
     others = [series.run for series in on.series_of_tag(tag, PLUGIN_NAME)]
@@ -88,7 +88,7 @@ def depends(key: str, on: Draw) -> object:
 
 
 def draw(key: str, on: Draw) -> CardData:
-    """Return how many texts there are, and the runs to compare with; texts are asked for when they are looked at."""
+    """Return the number of texts and the runs to compare with; texts are requested when they are viewed."""
     tag, run = pair_of(key)
     series = on.snapshot.series(run, tag)
     return {

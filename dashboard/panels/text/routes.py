@@ -1,4 +1,4 @@
-"""The texts over HTTP: some of them as HTML, one as written, all as a file, their differences, and a search."""
+"""Texts over HTTP: some as HTML, one as written, all as a file, their differences, and a search."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -44,7 +44,7 @@ FileFormat = Literal["txt", "jsonl"]
 
 
 def entry(series: Series, index: int, *, markdown: bool, pattern: TextPattern | None = None) -> Entry:
-    """Return one text as sanitized HTML, or why it cannot be read, and the strings in it that a pattern finds."""
+    """Return one text as sanitized HTML with the strings in it that a pattern finds, or why it cannot be read."""
     found: Entry = {
         "index": index,
         "step": int(series.steps[index]),
@@ -76,10 +76,10 @@ def _words(pattern: TextPattern, text: str) -> list[str]:
 
 
 def read_text(series: Series, index: int) -> str:
-    """Return one text as it was written.
+    """Return one text as written.
 
     Raises:
-        HTTPException: 404 where there is no such point, 422 where it cannot be read.
+        HTTPException: 404 if the point does not exist, 422 if it cannot be read.
     """
     try:
         return raw_text(series.read(index).strings)
@@ -90,7 +90,7 @@ def read_text(series: Series, index: int) -> str:
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the panel's routes, over the latest snapshot."""
+    """Return the panel's routes for the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
     _add_entries(routes, live)
     _add_files(routes, live)
@@ -110,7 +110,7 @@ def _add_entries(routes: APIRouter, live: Live) -> None:
         pattern: PatternText = "",
         regex: bool = False,
     ) -> list[Entry]:
-        """Return the texts from ``start`` to before ``stop``, newest first, at most 50 of them: the newest."""
+        """Return the newest texts from ``start`` up to, but not including, ``stop``: at most 50, newest first."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         stop = min(stop, len(series))
         first = max(start, stop - MOST_ENTRIES)
@@ -123,7 +123,7 @@ def _add_entries(routes: APIRouter, live: Live) -> None:
 
     @routes.get("/at")
     def at(run: RunName, tag: TagName, step: int) -> EntryPlace:
-        """Return the point nearest to a step: of two as near the later one, of several at one step the last."""
+        """Return the point nearest to a step: of two equally near, the later one; of several at one step, the last."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         if not len(series):
             raise HTTPException(404, f"{run!r} has no points of {tag!r}.")
@@ -135,7 +135,7 @@ def _add_entries(routes: APIRouter, live: Live) -> None:
 def _add_files(routes: APIRouter, live: Live) -> None:
     @routes.get("/raw")
     def raw(run: RunName, tag: TagName, index: Index, download: bool = False) -> PlainTextResponse:
-        """Return one text as it was written, whole."""
+        """Return one full text as written."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         text = read_text(series, index)
         name = attachment(f"{run}_{tag}_step{int(series.steps[index])}", "txt") if download else {}
@@ -148,8 +148,8 @@ def _add_files(routes: APIRouter, live: Live) -> None:
         tag: TagName | None = None,
         format: FileFormat = "txt",
     ) -> Pieces:
-        """Return every text of the shown runs and tags, or of one run's tag, as one file: plain, or an object a
-        line.
+        """Return every text of the shown runs and tags, or of one run's tag, as one file: plain, or one object
+        per line.
         """
         snapshot = live.snapshot()
         if run is not None and tag is not None:
@@ -163,7 +163,7 @@ def _add_files(routes: APIRouter, live: Live) -> None:
 
 
 def file_lines(chosen: Iterable[Series], form: FileFormat) -> Iterator[bytes]:
-    """Yield the pieces of a file with all texts of some series, oldest first, one text in memory at a time."""
+    """Yield the pieces of a file with all texts of some series, oldest first, with one text in memory at a time."""
     for series in chosen:
         for index, (step, wall) in enumerate(zip(series.steps.tolist(), series.wall_times.tolist(), strict=True)):
             error = ""
@@ -184,9 +184,9 @@ def _add_diff(routes: APIRouter, live: Live) -> None:
     @routes.get("/diff")
     @heavy
     def difference(tag: TagName, old_run: RunName, old_index: Index, new_run: RunName, new_index: Index) -> Comparison:
-        """Return two texts of a tag compared by lines; a line is ``[change, number, number, segments, segments]``.
+        """Return two texts of a tag compared line by line; a line is ``[change, number, number, segments, segments]``.
 
-        Where a text is damaged, ``error`` says so.
+        If a text is damaged, ``error`` says so.
         """
         snapshot = live.snapshot()
         old, new = (find_series(snapshot, run, tag, PLUGIN_NAME) for run in (old_run, new_run))
@@ -221,9 +221,9 @@ def _add_search(routes: APIRouter, live: Live) -> None:
         regex: bool = False,
         place: Annotated[str, Query(max_length=3 * MAX_NAME, description="Where to go on.")] = "",
     ) -> SearchAnswer:
-        """Search some hundred texts of the shown runs; ``place`` of the answer is where the next request goes on.
+        """Search a few hundred texts of the shown runs; ``place`` in the answer is where the next request continues.
 
-        An expression that is none, or takes too long, is an answer with ``error``.
+        An expression that is invalid, or takes too long, gives an answer with ``error``.
         """
         if not pattern:
             raise HTTPException(422, "The pattern is empty.")
@@ -250,10 +250,10 @@ def _answer(found: Found, cards: dict[str, tuple[tuple[str, ...], int]], error: 
 
 
 def parse_place(text: str) -> Place | None:
-    """Return where a search goes on, from the text that the last answer had.
+    """Return where a search continues, parsed from the text in the last answer.
 
     Raises:
-        HTTPException: 422 where it is no such text.
+        HTTPException: 422 if the text is invalid.
     """
     if not text:
         return None
@@ -265,7 +265,7 @@ def parse_place(text: str) -> Place | None:
 
 
 def places_of(chosen: Iterable[Series]) -> dict[str, tuple[tuple[str, ...], int]]:
-    """Return sections and page, counted from 1, of the card of every series, by its key."""
+    """Return the sections and the page, counted from 1, of the card of every series, by its key."""
     cards = [(OfTag(series.tag), pair_key(series.tag, series.run)) for series in chosen]
     return {key: (path, page) for key, path, page in card_places(arrange(cards, Arrangement()))}
 

@@ -1,4 +1,4 @@
-"""Searching all texts of the shown runs, some hundred at a time, so that each answer comes soon."""
+"""Search of all texts of the shown runs, a few hundred at a time, so that each answer comes quickly."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,27 +12,27 @@ from stepscope.summary.safe_regex import TOO_SLOW, Pattern, PatternError
 from stepscope.summary.series import Series
 
 MOST_TEXTS: Final = 400
-"""Texts that one request searches."""
+"""Maximum number of texts that one request searches."""
 MOST_CHARACTERS: Final = 8_000_000
-"""Characters that one request searches, but for the last text, of which no more than this is searched."""
+"""Maximum number of characters that one request searches, except for the last text, of which at most this many."""
 MOST_HITS: Final = 100
-"""Texts with hits in one answer."""
+"""Maximum number of texts with hits in one answer."""
 MOST_COUNTED: Final = 10_000
-"""Places that are counted in one text."""
+"""Maximum number of matches counted in one text."""
 MOST_WORDS: Final = 40
-"""Different strings of one text that are highlighted."""
+"""Maximum number of distinct strings highlighted in one text."""
 _SECONDS: Final = 0.5
 _AROUND: Final = 40
 
 
 class TextPattern(Pattern):
-    """A pattern whose places in a text are wanted too."""
+    """A pattern that also returns the positions of its matches in a text."""
 
     def spans(self, text: str, *, seconds: float = _SECONDS) -> Iterator[tuple[int, int]]:
-        """Beginning and end of every place that is not empty, in order.
+        """Return the start and end of every nonempty match, in order.
 
         Raises:
-            PatternError: it took longer than ``seconds``.
+            PatternError: if it takes longer than ``seconds``.
         """
         try:
             for found in self._compiled.finditer(text, timeout=max(seconds, 1e-3), concurrent=True):
@@ -42,10 +42,10 @@ class TextPattern(Pattern):
             raise PatternError(TOO_SLOW) from None
 
     def words(self, text: str, *, seconds: float = _SECONDS) -> list[str]:
-        """Return the different strings that are found, at most `MOST_WORDS`.
+        """Return the distinct strings that match, at most `MOST_WORDS`.
 
         Raises:
-            PatternError: it took longer than ``seconds``.
+            PatternError: if it takes longer than ``seconds``.
         """
         spans = islice(self.spans(text, seconds=seconds), MOST_COUNTED)
         return list(islice(dict.fromkeys(text[start:end] for start, end in spans), MOST_WORDS))
@@ -53,12 +53,12 @@ class TextPattern(Pattern):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a search goes on: the series by tag and run, and the first of its texts that is not searched yet."""
+    """Where a search continues: the series by tag and run, and the first of its texts that is not yet searched."""
 
     tag: str
     run: str
     before: int
-    """Texts with a smaller index are still to be searched: within a series the newest comes first."""
+    """Texts with a smaller index are still to be searched: within a series, the newest comes first."""
 
 
 @dataclass(frozen=True)
@@ -70,38 +70,38 @@ class Hit:
     index: int
     step: int
     count: int
-    """Places in the text, up to `MOST_COUNTED`."""
+    """Number of matches in the text, up to `MOST_COUNTED`."""
     before: str
-    """What stands before the first place, on one line."""
+    """The text before the first match, on one line."""
     found: str
     after: str
 
 
 @dataclass(frozen=True)
 class Found:
-    """What one request found."""
+    """The results of one request."""
 
     hits: tuple[Hit, ...]
     searched: int
-    """Texts that were searched up to here, those before ``place`` included."""
+    """Number of texts searched so far, including those before ``place``."""
     total: int
     unreadable: int
-    """Texts of this request that could not be read."""
+    """Number of texts of this request that could not be read."""
     place: Place | None
-    """Where to go on; None at the end."""
+    """Where to continue; None at the end."""
 
 
 def search(chosen: Sequence[Series], pattern: TextPattern, place: Place | None, *, seconds: float = _SECONDS) -> Found:
-    """Search texts, series by series, until there are enough hits, texts or time is up.
+    """Search texts, series by series, until enough hits are found, enough texts are searched, or time is up.
 
     Args:
         chosen: the series, in the order in which they are searched.
-        pattern: what to look for.
-        place: where to go on; None to begin. Where its series is gone, the search begins again.
-        seconds: after which the next text is left to the next request.
+        pattern: the pattern to search for.
+        place: where to continue; None to start. If its series is gone, the search starts over.
+        seconds: time after which the next text is left to the next request.
 
     Raises:
-        PatternError: the pattern takes too long.
+        PatternError: if the pattern takes too long.
     """
     deadline = monotonic() + seconds
     at, before = _resume(chosen, place)

@@ -1,7 +1,7 @@
 """The Timeline panel's HTTP routes, mounted under ``/api/timeline``.
 
 Every route is a plain function, which runs in a thread of `stepscope.dashboard.server.work`, so that opening a large
-trace never blocks the event loop. What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
+trace never blocks the event loop. Client errors are answered with a 4xx status and ``{"detail": <sentence>}``.
 """
 
 import json
@@ -43,11 +43,11 @@ from stepscope.summary.errors import UserError
 from stepscope.summary.kinds.base import PayloadError
 
 MAX_PATTERN: Final = 16_384
-"""Characters; names of kernels with their template arguments can have thousands."""
+"""Maximum number of characters; kernel names with template arguments can have thousands."""
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter(tags=["timeline"], route_class=SentenceRoute)
 
     traces_asked_for = TraceRequests(live)
@@ -64,9 +64,9 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/trace")
     def trace(request: Request, trace_id: TraceId) -> Response:
-        """Return lanes, extent, steps, counters and losses of one trace.
+        """Return the lanes, extent, steps, counters and losses of one trace.
 
-        One that cannot be shown is no error of the caller: the answer is then ``{"id": ..., "problem": <sentence>}``.
+        A trace that cannot be shown is not a client error: the answer is then ``{"id": ..., "problem": <sentence>}``.
         """
         try:
             found = live.shared(TraceCache).get(find_source(live.snapshot(), trace_id))
@@ -81,7 +81,7 @@ def make_router(live: Live) -> APIRouter:
         q: Annotated[str, Query(max_length=MAX_PATTERN, description="Filter: a regular expression.")] = "",
         lane: Annotated[int | None, Query(ge=0, description="A lane that is listed in any case.")] = None,
     ) -> Response:
-        """Return lanes of a trace that has more than are listed at once, by their names in the file."""
+        """Return lanes, by their names in the file, of a trace that has more than are listed at once."""
         trace = opened(trace_id).trace
         if lane is not None and lane >= len(trace.lanes):
             raise HTTPException(404, f"The trace has {len(trace.lanes)} lanes; there is no number {lane}.")
@@ -129,7 +129,7 @@ def make_router(live: Live) -> APIRouter:
     def counters(
         request: Request, trace_id: TraceId, start: Start, end: End, width: Width, counters: Numbers = None
     ) -> Response:
-        """Return counters between two moments, at most two points a bucket."""
+        """Return counters between two moments, at most two points per bucket."""
         check_range(start, end)
         found = opened(trace_id)
         chosen = parse_numbers(counters, "counters", len(found.trace.counters))
@@ -138,7 +138,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/download")
     def download(trace_id: TraceId) -> Response:
-        """Return the trace as Chrome's JSON: the file as it is, or converted from StepStats."""
+        """Return the trace as Chrome JSON: the file as is, or converted from StepStats."""
         return _download(traces_asked_for.source(trace_id))
 
     join(router, routes_slices.make_router(live))

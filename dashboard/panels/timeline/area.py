@@ -1,4 +1,4 @@
-"""The sums of an area as the browser gets them."""
+"""The sums over an area, as sent to the browser."""
 
 from collections.abc import Sequence
 
@@ -16,11 +16,11 @@ MAX_ROWS = 5_000
 def area_answer(
     opened: OpenedTrace, start: int, end: int, lanes: Sequence[int] | None = None, top: int = 500
 ) -> AreaAnswer:
-    """Return what the slices of some lanes, all if None, add up to between two moments, clipped to these.
+    """Return the sums over the slices of some lanes (all if None) between two moments, clipped to them.
 
-    ``by_name`` and ``by_category`` have the ``top`` rows of the longest total; ``names_total`` and ``categories_total``
-    say of how many. ``by_lane`` has at most `MAX_ROWS` lanes, those with the most time, of ``lanes_total``. ``longest``
-    is the slice of which most is in the area. ``counters`` are those with a value there.
+    ``by_name`` and ``by_category`` have the ``top`` rows with the longest total, out of ``names_total`` and
+    ``categories_total``. ``by_lane`` has at most `MAX_ROWS` of ``lanes_total`` lanes, those with the most time.
+    ``longest`` is the slice with the longest part in the area. ``counters`` are those with a value there.
     """
     trace = opened.trace
     start_ns, end_ns = opened.start_ns + start, opened.start_ns + end

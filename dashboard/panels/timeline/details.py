@@ -1,4 +1,4 @@
-"""What there is to say at once about one slice, without facts about the whole trace."""
+"""Details of one slice that are available at once, without facts about the whole trace."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,7 +16,7 @@ MAX_FLOWS = 50
 MAX_STACK = 200
 MAX_CHILDREN = 50
 MAX_ARGUMENT_CHARACTERS: Final = 50_000
-"""Of all arguments of a slice, as they are shown."""
+"""Maximum number of characters of all shown arguments of a slice."""
 MAX_ARGUMENT_KEY: Final = 1_000
 MAX_ARGUMENT_NESTING: Final = 90
 FLOW_KINDS: Final = {
@@ -29,11 +29,11 @@ FLOW_KINDS: Final = {
     "DataFlow": "producer → consumer",
     "context": "producer → consumer",
 }
-"""What arrows of a category mean: Kineto's of today and of 2021, those of StepStats and of XSpaces."""
+"""Meaning of arrows by category: those of Kineto, today and in 2021, of StepStats and of XSpaces."""
 
 
 def slice_row(opened: OpenedTrace, index: int) -> SliceRow:
-    """Return one slice as lists and tables show it."""
+    """Return one slice as shown in lists and tables."""
     trace = opened.trace
     return {
         "index": index,
@@ -46,9 +46,9 @@ def slice_row(opened: OpenedTrace, index: int) -> SliceRow:
 
 
 def slice_details(opened: OpenedTrace, index: int) -> SliceDetails:
-    """Return one slice: its arguments, what lies around and in it, its name's occurrences, flows and neighbors.
+    """Return one slice: its arguments, what lies around and inside it, occurrences of its name, flows and neighbors.
 
-    ``stack`` is of the closest `MAX_STACK` slices around it, the outermost first.
+    ``stack`` has the closest `MAX_STACK` slices around it, outermost first.
     """
     trace = opened.trace
     lane = trace.lanes[int(trace.lane[index])]
@@ -78,9 +78,9 @@ def slice_details(opened: OpenedTrace, index: int) -> SliceDetails:
 
 
 def shown_arguments(arguments: Mapping[str, Any], most: int = MAX_ARGUMENT_CHARACTERS) -> dict[str, Any]:
-    """Return arguments with texts, lists and objects cut so that all of them have about ``most`` characters.
+    """Return arguments, with texts, lists and objects cut so that the total is about ``most`` characters.
 
-    What is cut ends with "…" and how much there is.
+    Cut values end with "…" and the full length.
     """
     left = most
 
@@ -118,14 +118,14 @@ def shown_arguments(arguments: Mapping[str, Any], most: int = MAX_ARGUMENT_CHARA
 
 
 def steps_of(trace: Trace) -> list[Step]:
-    """Return the steps that the trace marks, in order of time."""
+    """Return the steps that the trace marks, in chronological order."""
     return sorted(trace.steps, key=lambda step: step.start_ns)
 
 
 def step_at(steps: list[Step], times_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the step that each of some moments lies in, as an index into ``steps``, or -1.
+    """Return the step that contains each moment, as an index into ``steps``, or -1.
 
-    Of several the last to begin.
+    If there are several, return the last to begin.
     """
     starts = np.array([step.start_ns for step in steps], np.int64)
     ends = starts + np.array([step.duration_ns for step in steps], np.int64)
@@ -136,7 +136,7 @@ def step_at(steps: list[Step], times_ns: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def longest_of(trace: Trace, slices: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return the longest of some slices, the longest first; of equally long ones the first in ``slices`` come first."""
+    """Return the longest of some slices, longest first; equally long ones are in the order of ``slices``."""
     durations = trace.duration_ns[slices]
     if len(slices) > count:
         least = np.partition(durations, len(slices) - count)[len(slices) - count]

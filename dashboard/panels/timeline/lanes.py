@@ -1,7 +1,7 @@
-"""Names and groups of a trace's lanes as people know them: "GPU 0 · stream 7 · compute"; pure.
+"""Familiar names and groups of a trace's lanes, such as "GPU 0 · stream 7 · compute"; pure functions.
 
-What files call processes and threads differs between profilers, and between versions of one. Here they become groups
-(a host process, a device, counters, what the profiler noted about itself) of lanes with short names.
+Process and thread names in files differ between profilers, and between versions of one. Here they become groups (a host
+process, a device, counters, the profiler's notes about itself) of lanes with short names.
 """
 
 import re
@@ -23,14 +23,14 @@ from stepscope.summary.safe_regex import Pattern, PatternError
 GROUP_ORDER: Final[tuple[GroupKind, ...]] = ("host", "device", "counters", "tensors", "profiler")
 
 MOST_LANES: Final = 2_000
-"""That are listed at once."""
+"""Maximum number of lanes listed at once."""
 MOST_DEPTHS: Final = 1_000
-"""Rows of a lane that are drawn; as deep as Python calls functions at most, unless told otherwise."""
+"""Maximum number of drawn rows of a lane: Python's default recursion limit."""
 MOST_COUNTERS: Final = 2_000
 MOST_SAMPLES: Final = 400
-"""Slices of a stream that are looked at to say what it is for."""
+"""Maximum number of slices examined to determine what a stream is for."""
 LEAST_SHARE: Final = 0.15
-"""Of a stream's busy time, for a sort of work to stand in its name."""
+"""Minimum fraction of a stream's busy time for a type of work to appear in its name."""
 _WORK: Final[Mapping[Kind, str]] = {
     "kernel": "compute",
     "communication": "collectives",
@@ -51,7 +51,7 @@ _THREAD_IDENTIFIER: Final = re.compile(r"/[-0-9]{10,}$")
 
 @dataclass(frozen=True)
 class Group:
-    """Lanes that belong together, in the order in which they are shown."""
+    """Lanes that belong together, in display order."""
 
     title: str
     short: str
@@ -63,17 +63,17 @@ class Group:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The groups of a trace, and what each lane is called inside its group."""
+    """The groups of a trace, and the label of each lane inside its group."""
 
     groups: tuple[Group, ...]
     labels: tuple[str, ...]
-    """Per lane, in the order in which they were given."""
+    """Per lane, in the given order."""
     counters: tuple[str, ...]
-    """Per counter, of the first `MOST_COUNTERS`."""
+    """Per counter, for the first `MOST_COUNTERS`."""
 
 
 def arrange(trace: Trace, lanes: Sequence[int] | None = None) -> Arrangement:
-    """Group those of some lanes of a trace, all if None, that have slices, and its counters."""
+    """Group the lanes with slices among some lanes of a trace (all if None), and its counters."""
     chosen = range(len(trace.lanes)) if lanes is None else lanes
     tasks = {match.group(0) for lane in trace.lanes if (match := _TASK.match(lane.process))}
     work = _work_of_lanes(trace, chosen)
@@ -135,9 +135,7 @@ def _short(kind: GroupKind, title: str, devices: Iterable[str], hosts: int) -> s
 
 
 def _device_names(trace: Trace) -> dict[int, str]:
-    """Return names of devices by their number, from Kineto's ``deviceProperties`` and from processes that carry
-    theirs.
-    """
+    """Return device names by number, from Kineto's ``deviceProperties`` and from processes that have them."""
     names: dict[int, str] = {}
     properties = trace.metadata.get("deviceProperties")
     for each in properties if isinstance(properties, list) else ():
@@ -150,9 +148,7 @@ def _device_names(trace: Trace) -> dict[int, str]:
 
 
 def _work_of_lanes(trace: Trace, lanes: Iterable[int]) -> Iterator[str]:
-    """Yield what each lane of a device is for, by time: "compute", "compute + copies", or nothing for lanes of
-    hosts.
-    """
+    """Yield each device lane's work, by time: "compute", "compute + copies", or nothing for host lanes."""
     lane_first = rows_of(trace.lane, trace.depth, trace.lanes)
     for index in lanes:
         lane = trace.lanes[index]
@@ -202,9 +198,9 @@ def _device_label(lane: Lane, work: str) -> str:
 
 
 def _ordered(lanes: Sequence[int], known: Sequence[Lane]) -> list[int]:
-    """Return what concerns the whole device first, then streams, then lanes of nothing but copies.
+    """Return lanes for the whole device first, then streams, then lanes with only copies.
 
-    A main thread first.
+    Main threads come first.
     """
     rank = {"device": 0, "stream": 1, "memcpy": 2}
 
@@ -216,7 +212,7 @@ def _ordered(lanes: Sequence[int], known: Sequence[Lane]) -> list[int]:
 
 
 def _number_alike(labels: dict[int, str], lanes: Sequence[int]) -> None:
-    """Tell lanes of one group that are called alike apart by numbers."""
+    """Add numbers to equal labels of lanes of one group to tell them apart."""
     shared = Tally(labels[index] for index in lanes)
     seen: Tally[str] = Tally()
     for index in lanes:
@@ -232,13 +228,13 @@ def _counter_label(process: str, name: str, series: str, several: bool) -> str:
 
 
 def shown_lanes(trace: Trace, pattern: str = "", *, with_lane: int | None = None, most: int = MOST_LANES) -> list[int]:
-    """Return the lanes that a page shows of those whose names a pattern matches, as indices in order.
+    """Return the lanes that a page shows among those whose names match a pattern, as indices in order.
 
-    Of more than ``most`` they are those of devices first, then those with the most time. ``pattern`` is a regular
-    expression on ``process › name (process pid, thread tid)``; ``with_lane`` is shown in any case.
+    If there are more than ``most``, device lanes are taken first, then those with the most time. ``pattern`` is a
+    regular expression on ``process › name (process pid, thread tid)``; ``with_lane`` is always shown.
 
     Raises:
-        UserError: the pattern is none.
+        UserError: if the pattern is not a valid regular expression.
     """
     found = [index for index, lane in enumerate(trace.lanes) if lane.depths] if len(trace.lanes) > most else None
     if found is None:
@@ -259,9 +255,9 @@ def shown_lanes(trace: Trace, pattern: str = "", *, with_lane: int | None = None
 
 
 def lanes_payload(trace: Trace, shown: Sequence[int]) -> LanesAnswer:
-    """Return some lanes as the browser gets them: what they are, their groups, and labels of them and of counters.
+    """Return some lanes as sent to the browser: what they are, their groups, and the labels of lanes and counters.
 
-    Of a lane, ``lane`` is its number in the trace, and ``depths`` are the rows that are drawn.
+    In each lane, ``lane`` is its number in the trace, and ``depths`` is the number of drawn rows.
     """
     found = arrange(trace, shown)
     return {
@@ -288,7 +284,7 @@ def lanes_payload(trace: Trace, shown: Sequence[int]) -> LanesAnswer:
 
 
 def left_out(trace: Trace) -> list[str]:
-    """Return what of the lanes, their rows and the counters is not drawn, in sentences."""
+    """Return sentences about which lanes, rows and counters are not drawn."""
     remarks = []
     if len(trace.lanes) > MOST_LANES:
         remarks.append(

@@ -1,4 +1,4 @@
-"""The slices of one name: how long they take, and where one of them stands among them."""
+"""The slices with one name: their durations, and the rank of one slice among them."""
 
 import math
 from typing import Final, Literal, assert_never
@@ -13,7 +13,7 @@ from stepscope.profiler.trace import Step, Trace
 from stepscope.summary.distinct import distinct_values
 
 Scope = Literal["all", "lane", "step"]
-"""Which slices of the name count: all, those on the slice's lane, or those that begin in the step that it begins in."""
+"""Which slices with the name count: all, those on the slice's lane, or those that begin in the same step."""
 MOST_BUCKETS: Final = 40
 LEAST_BUCKETS: Final = 4
 MAX_LONGEST: Final = 20
@@ -21,14 +21,15 @@ MAX_STEPS: Final = 5_000
 
 
 def occurrences(opened: OpenedTrace, index: int, scope: Scope) -> OccurrencesAnswer:
-    """Return figures of the slices that have a slice's name; durations in nanoseconds.
+    """Return statistics of the slices with the same name as a slice; durations in nanoseconds.
 
-    ``std`` is the sample's, 0 for one slice; ``rank`` is 1 for the longest, and the same for equally long ones;
-    ``percentile`` is the share of slices that take at most as long; ``place`` counts from 0 in order of time. Per step,
-    of the first `MAX_STEPS`, slices count where they begin; ``steps`` is None where the trace marks none.
+    ``std`` is the sample standard deviation, 0 for one slice; ``rank`` is 1 for the longest, and equally long ones
+    share a rank; ``percentile`` is the fraction of slices that take at most as long; ``place`` counts from 0 in
+    chronological order. For each of the first `MAX_STEPS` steps, slices count where they begin; ``steps`` is None if
+    the trace marks none.
 
     Raises:
-        ValueError: the scope is a step, and the slice begins in none.
+        ValueError: if the scope is a step, and the slice begins in none.
     """
     trace = opened.trace
     steps = steps_of(trace)
@@ -80,11 +81,11 @@ def _slices_of(trace: Trace, steps: list[Step], index: int, scope: Scope) -> NDA
 
 
 def histogram(durations: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """At most `MOST_BUCKETS` buckets that grow by a constant factor: edges int64 ``[b + 1]``, counts int64 ``[b]``.
+    """Return at most `MOST_BUCKETS` geometric buckets: edges int64 ``[b + 1]``, counts int64 ``[b]``.
 
-    Bucket i holds durations from ``edges[i]`` up to but without ``edges[i + 1]``, the last one those of its end too.
-    Durations of 0 have a bucket of their own, which ends at the shortest other one. Of equal durations there is one
-    bucket, both edges of which are that duration.
+    Bucket i holds durations from ``edges[i]`` up to, but not including, ``edges[i + 1]``; the last one includes its
+    end. Durations of 0 have a separate bucket, which ends at the shortest other duration. If all durations are equal,
+    there is one bucket, whose edges are both that duration.
     """
     positive = durations[durations > 0]
     if not len(positive):
@@ -102,7 +103,7 @@ def histogram(durations: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 
 
 def _place(trace: Trace, slices: NDArray[np.int64], index: int) -> InTime:
-    """Return where a slice is among others in order of time, and those before and after it; of equal times by index."""
+    """Return the chronological position of a slice among others, and the slices before and after it; ties by index."""
     starts, own = trace.start_ns[slices], trace.start_ns[index]
     before = slices[(starts < own) | ((starts == own) & (slices < index))]
     after = slices[(starts > own) | ((starts == own) & (slices > index))]

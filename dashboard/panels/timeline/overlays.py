@@ -1,6 +1,6 @@
-"""What is drawn over the slices of a window: the critical path and idle gaps; pure.
+"""Overlays on the slices of a window: the critical path and idle gaps; pure functions.
 
-Times are nanoseconds relative to ``origin``, the trace's beginning.
+Times are in nanoseconds relative to ``origin``, the trace's start.
 """
 
 from typing import Final
@@ -18,20 +18,21 @@ from stepscope.summary.distinct import distinct_values, numbered
 MAX_SEGMENTS: Final = 5_000
 MAX_NAME: Final = 160
 LEAST_SHARE: Final = 0.05
-"""Of a pixel, for gaps narrower than it to be drawn."""
+"""Minimum fraction of a pixel that is idle for gaps narrower than a pixel to be drawn."""
 
 Column = NDArray[np.int64]
 
 
 def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end: int, width: int) -> CriticalPathWindow:
-    """Return the parts of the critical path that reach into a window of ``width`` pixels, as parallel lists in order of
-    time.
+    """Return the parts of the critical path that reach into a window of ``width`` pixels.
 
-    Neighbors that are narrower than a pixel and begin in the same one become one segment, which stands for ``count``
-    parts and shows the longest; with more than `MAX_SEGMENTS` that is done for wider pixels. ``origin`` is the slice at
-    whose start or end a segment begins, so that a line can be drawn from there. ``totals`` has, by bound, the
-    nanoseconds of the path within the window, and the parts; ``explained`` says which bounds are explained. Of the
-    whole path, which begins at ``begin`` and ends at ``finish``, ``total`` nanoseconds are.
+    The parts are parallel lists in chronological order.
+
+    Neighbors that are narrower than a pixel and begin in the same pixel become one segment, which represents ``count``
+    parts and shows the longest; with more than `MAX_SEGMENTS`, this is repeated with wider pixels. ``origin`` is the
+    slice at whose start or end a segment begins, so that a line can be drawn from there. ``totals`` has, by bound, the
+    nanoseconds of the path within the window and the number of parts; ``explained`` says which bounds are explained.
+    The whole path begins at ``begin``, ends at ``finish`` and takes ``total`` nanoseconds.
     """
     first = int(np.searchsorted(path.end, start + origin, side="right"))
     last = max(first, int(np.searchsorted(path.start, end + origin, side="left")))
@@ -70,14 +71,14 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
 
 
 def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, width: int) -> IdleWindow:
-    """Return the gaps that reach into a window of ``width`` pixels, as parallel lists, by lane and time; see `by_lane`.
+    """Return the gaps that reach into a window of ``width`` pixels, as parallel lists by lane and time; see `by_lane`.
 
-    Gaps narrower than a pixel that begin in the same one become one, of the cause that most of their time has:
-    ``share`` says how much of what is drawn, at least a pixel, is idle. Where that is under `LEAST_SHARE` they are left
-    out, and ``left_out`` counts them. With more than `MAX_SEGMENTS` all that is done for wider pixels. ``slice`` is the
-    activity after the longest gap. Of gaps of whole devices ``lane`` is the number of the device, and ``lanes`` has the
-    lanes of each. ``totals`` has all gaps of the window by cause; those of overlapping activities are negative, and are
-    not drawn.
+    Gaps narrower than a pixel that begin in the same pixel become one, with the cause of most of their time:
+    ``share`` is the idle fraction of what is drawn, which is at least a pixel wide. If it is below `LEAST_SHARE`, the
+    gaps are left out and counted in ``left_out``. With more than `MAX_SEGMENTS`, this is repeated with wider pixels.
+    ``slice`` is the activity after the longest gap. For gaps of whole devices, ``lane`` is the number of the device,
+    and ``lanes`` has the lanes of each. ``totals`` has all gaps of the window by cause; gaps between overlapping
+    activities are negative and not drawn.
     """
     whole = gaps.of == "device"
     window = start + origin, end + origin
@@ -117,14 +118,14 @@ def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, wid
 
 
 def by_lane(gaps: Gaps, trace: Trace) -> Gaps:
-    """Return gaps in the order of lanes, or of devices for those of devices, and time, as `idle_window` takes them."""
+    """Return gaps sorted by lane (or device, for gaps of devices) and time, as `idle_window` takes them."""
     place = gaps.device if gaps.of == "device" else trace.lane[gaps.slice]
     order = np.lexsort((gaps.start, place))
     return Gaps(gaps.of, *(column[order] for column in gaps[1:]))
 
 
 def _lanes_of_devices(gaps: Gaps, trace: Trace) -> dict[str, list[int]]:
-    """Return the lanes on which activities of each device lie."""
+    """Return the lanes that have activities of each device."""
     lanes = trace.lane[gaps.slice]
     return {
         str(device): distinct_values(lanes[gaps.device == device]).tolist()
@@ -133,12 +134,12 @@ def _lanes_of_devices(gaps: Gaps, trace: Trace) -> dict[str, list[int]]:
 
 
 def _pixel(start: int, end: int, width: int) -> int:
-    """Return nanoseconds that a pixel stands for, rounded up."""
+    """Return the nanoseconds that a pixel represents, rounded up."""
     return -(-(end - start) // width)
 
 
 def _totals(names: tuple[str, ...], total: Column, count: Column) -> dict[str, SumOf]:
-    """Return nanoseconds and how many, by name, of those that are there."""
+    """Return total nanoseconds and counts by name, without names that do not occur."""
     return {
         name: {"ns": int(total[index]), "count": int(count[index])} for index, name in enumerate(names) if count[index]
     }

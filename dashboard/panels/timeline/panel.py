@@ -1,4 +1,4 @@
-"""The Timeline panel: which trace is open and what of it is visible; the canvas itself lives in ``web/``."""
+"""The Timeline panel: which trace is open and which part is visible; the canvas itself is in ``web/``."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from stepscope.profiler.lod import Match
 from stepscope.summary.snapshot import Snapshot
 
 PERFETTO: Final = "https://ui.perfetto.dev"
-"""Where a trace is opened when a user asks for it; nothing is loaded from there otherwise."""
+"""Site where a trace is opened at the user's request; nothing is loaded from there otherwise."""
 COLORS: Final = ("name", "category", "step", "duration", "occupancy", "difference")
 ALIGNMENTS: Final = ("start", "step", "clock", "collectives")
 
@@ -52,15 +52,15 @@ def _area(raw: Sequence[str]) -> str:
 TRACE: Setting[str] = text("timeline.trace", "")
 """Id of the open trace; empty for the newest."""
 RANGE: Setting[str] = Setting("timeline.range", "", _range, lambda value: (value,))
-"""What is visible, as ``START:END`` in nanoseconds since the trace's start; empty for all of it."""
+"""The visible range, as ``START:END`` in nanoseconds since the trace's start; empty for all of it."""
 AREA: Setting[str] = Setting("timeline.area", "", _area, lambda value: (value,))
-"""What is summed up: ``START:END`` in nanoseconds, and after ``~`` its lanes where these are not all."""
+"""The area to sum up: ``START:END`` in nanoseconds, followed by ``~`` and its lanes if these are not all."""
 SLICE: Setting[str] = Setting("timeline.slice", "", _index, lambda value: (value,))
 """Index of the selected slice in the trace; empty for none."""
 SEARCH: Setting[str] = text("timeline.search", "")
-"""What is searched for."""
+"""The search text."""
 MATCH: Setting[str] = data_choice("timeline.match", get_args(Match))
-"""How it is compared, see `stepscope.profiler.lod.search`."""
+"""How names are matched; see `stepscope.profiler.lod.search`."""
 COLOR: Setting[str] = replace(data_choice("timeline.color", COLORS), former_names=("timeline.colour",))
 """What slices are colored by."""
 COMPARE: Setting[tuple[str, ...]] = names("timeline.compare")
@@ -68,7 +68,7 @@ COMPARE: Setting[tuple[str, ...]] = names("timeline.compare")
 ALIGN: Setting[str] = data_choice("timeline.align", ALIGNMENTS)
 """How several traces are aligned."""
 OVERLAYS: Setting[tuple[str, ...]] = names("timeline.overlay")
-"""What lies over the slices: "critical" for the critical path, "idle" for why streams are idle."""
+"""Overlays on the slices: "critical" for the critical path, "idle" for the causes of idle streams."""
 LANES: Setting[str] = text("timeline.lanes", "")
 """Which lanes are shown: a regular expression on their full names."""
 
@@ -147,7 +147,7 @@ class TimelinePanel(Panel):
         )
         @light
         def update_choices(_revision: int | None, trace: str | None, shown: list[dict[str, Any]]) -> Any:
-            """List traces that have arrived; which one is open stays as it is."""
+            """List traces that have arrived; the open one stays open."""
             current = choices(trace_sources(live.snapshot()), trace)
             return no_update if current == shown else current
 

@@ -1,6 +1,6 @@
-"""What the browser gets of an opened trace: pure functions from `OpenedTrace` to JSON-ready dicts and bytes.
+"""Data of an opened trace for the browser: pure functions from `OpenedTrace` to JSON-ready dicts and bytes.
 
-Times sent are nanoseconds relative to ``OpenedTrace.start_ns``, which float64 holds exactly for 104 days.
+Times are in nanoseconds relative to ``OpenedTrace.start_ns``, which float64 represents exactly for 104 days.
 """
 
 import struct
@@ -21,12 +21,12 @@ from stepscope.summary.distinct import distinct_values, numbered
 
 WINDOW_MAGIC = b"SSW1"
 MAX_SLICES = 14_000
-"""Slices of one window: 28 bytes each, so that a view stays under 300 kB once compressed."""
+"""Maximum number of slices of one window: 28 bytes each, so that a view stays under 300 kB when compressed."""
 MAX_STEPS = 5_000
 MAX_NAME = 160
-"""Characters of a name in a window; a canvas never shows more, and details have it whole."""
+"""Maximum number of characters of a name in a window; a canvas never shows more, and details have the full name."""
 MAX_NAMES = 10_000
-"""Different names that a search tells."""
+"""Maximum number of distinct names that a search returns."""
 MAX_CATEGORIES = 1_000
 OVERVIEW_BUCKETS = 500
 MAX_STRIPS = 16
@@ -50,7 +50,7 @@ def listing(sources: Sequence[TraceSource]) -> list[TraceRow]:
 
 
 def summary(opened: OpenedTrace) -> TraceSummary:
-    """Return what the panel must know before it draws: lanes, extent, steps, counters, losses, and utilization."""
+    """Return what the panel needs before drawing: lanes, extent, steps, counters, losses, and utilization."""
     trace = opened.trace
     steps = sorted(trace.steps, key=lambda s: s.start_ns)
     return {
@@ -93,9 +93,7 @@ def summary(opened: OpenedTrace) -> TraceSummary:
 
 
 def _work(opened: OpenedTrace) -> tuple[int, int]:
-    """Return where what the program did begins and ends: all but the profiler's own notes, where there is anything
-    else.
-    """
+    """Return the start and end of the program's activity, without the profiler's notes unless there is nothing else."""
     trace = opened.trace
     if not len(trace):
         return 0, opened.end_ns - opened.start_ns
@@ -111,7 +109,7 @@ def _finite(values: NDArray[np.float64], reduce: Any) -> float | None:
 
 
 def _coverage(opened: OpenedTrace) -> Coverage:
-    """Strip of the minimap: how busy each lane is, or with many lanes the busiest of each process, 0 to 100."""
+    """Return the strips of the minimap: how busy each lane is, or the busiest of each process if many, 0 to 100."""
     trace = opened.trace
     if not len(trace):
         return {"start": 0, "end": 0, "strips": []}
@@ -147,17 +145,17 @@ def window(
     lanes: Sequence[int] | None,
     values: NDArray[np.float32] | None = None,
 ) -> bytes:
-    """Return the slices to draw between two moments: per row and bucket, the longest slice and how many it stands for.
+    """Return the slices to draw between two moments: per row and bucket, the longest slice and how many it represents.
 
-    The buckets are halved until at most `MAX_SLICES` remain; of lanes of more than `MOST_DEPTHS` rows the first are
-    there, and of more than `MAX_SLICES` rows of all lanes. Without ``lanes``, those of `shown_lanes` are.
+    The number of buckets is halved until at most `MAX_SLICES` remain; only the first `MOST_DEPTHS` rows of a lane and
+    the first `MAX_SLICES` rows of all lanes are included. Without ``lanes``, those of `shown_lanes` are included.
 
     Layout, little-endian: the magic ``SSW1``; uint32 length of a JSON header; the header, padded with spaces so that
     what follows starts at a multiple of 8; then, for n slices sorted by lane, depth and start, the columns float64
     start[n], float64 duration[n], uint32 slice index[n], uint32 count[n], uint16 name[n], uint16 category[n], and with
     ``values``, one per slice of the trace, float32 value[n].
 
-    The header holds ``n``; ``start`` and ``end`` as asked; ``bucket``, the width of a bucket in nanoseconds;
+    The header holds ``n``; ``start`` and ``end`` as requested; ``bucket``, the width of a bucket in nanoseconds;
     ``names`` and ``categories``, the tables that two columns index; ``value``, whether there are values; ``rows``,
     flat triples of lane, depth and offset of the row's first slice; and ``rows_left_out``, of these lanes.
     """
@@ -213,12 +211,12 @@ def _rows(lane: NDArray[np.int32], depth: NDArray[np.int32]) -> list[int]:
 
 
 def search_result(opened: OpenedTrace, pattern: str, match: Match, offset: int, limit: int, at: int) -> Matches:
-    """Return the slices whose name matches, ordered by start: how many, a page of them, and where they are.
+    """Return the slices whose name matches, ordered by start: their number, a page of them, and where they are.
 
-    ``rank`` is the number of those that begin before ``at``, so that a reader can go on from what is visible.
+    ``rank`` is the number of those that begin before ``at``, so that a reader can continue from the visible part.
 
     Raises:
-        UserError: ``pattern`` is not a regular expression.
+        UserError: if ``pattern`` is not a regular expression.
     """
     trace = opened.trace
     found = search(trace, pattern, match)
@@ -241,7 +239,7 @@ def search_result(opened: OpenedTrace, pattern: str, match: Match, offset: int, 
 
 
 def _bucket_of(offsets: NDArray[np.int64], span: int, buckets: int) -> NDArray[np.int64]:
-    """In float64, since the product of a time and a number of buckets may need more than 64 bits."""
+    """Return the bucket of each offset, computed in float64, since time times buckets may need more than 64 bits."""
     at = (offsets.astype(np.float64) * buckets / (span + 1)).astype(np.int64)
     return np.minimum(at, buckets - 1)
 

@@ -1,4 +1,4 @@
-"""What a slice has to do with others: what launched it and what it launched, its operator, its call stack, its row."""
+"""Relations of a slice: what launched it and what it launched, its operator, its call stack, its row."""
 
 from typing import Final
 
@@ -22,12 +22,12 @@ _OPERATORS: Final[tuple[Kind, ...]] = ("operator", "communication", "data_loadin
 
 
 def relations(analyzed: AnalyzedTrace, opened: OpenedTrace, index: int) -> Relations:
-    """Return what the facts about the whole trace say of one slice.
+    """Return the relations of one slice, from facts about the whole trace.
 
-    ``queue_ns`` is the time from the end of the call that launched it to its own start, below 0 where it starts before
-    the call returns. ``operator`` is the closest operator around the launch of what ran on a device, which may be the
-    launch itself, else the closest one around the slice. ``call_stack`` has the closest `MAX_FRAMES` frames, the
-    outermost first. ``table`` says where its row is in the Profile panel, None where it has none.
+    ``queue_ns`` is the time from the end of the call that launched it to its own start, negative if it starts before
+    the call returns. ``operator`` is, for a slice on a device, the closest operator around its launch, which may be the
+    launch itself; else the closest one around the slice. ``call_stack`` has the closest `MAX_FRAMES` frames, outermost
+    first. ``table`` is the location of its row in the Profile panel; None if it has none.
     """
     facts, trace = analyzed.facts, opened.trace
     kinds = analyzed.kept("kinds of slices", "what each slice is", lambda: facts.kinds)
@@ -51,9 +51,9 @@ def relations(analyzed: AnalyzedTrace, opened: OpenedTrace, index: int) -> Relat
 
 
 def _launched(facts: Facts, opened: OpenedTrace, device: Device, index: int) -> Launched:
-    """Return what a slice, or what lies in it on its lane, launched on devices, in order of start.
+    """Return what a slice, or the slices inside it on its lane, launched on devices, in order of start.
 
-    Waiting is no work.
+    Waiting does not count as work.
     """
     trace = opened.trace
     known = np.flatnonzero((device.launch >= 0) & device.of("kernel", "memcpy", "memset", "communication"))
@@ -79,8 +79,9 @@ def _operator(opened: OpenedTrace, kinds: NDArray[np.int8], index: int, *, itsel
 
 
 def _table(opened: OpenedTrace, kind: Kind, index: int, *, ran_on_device: bool) -> TableRow | None:
-    """Return the page of the Profile panel that has the slice, and the name of its row there; None for what is the
-    profiler's own.
+    """Return the page of the Profile panel that has the slice, and the name of its row there.
+
+    Return None for the profiler's own slices.
     """
     trace = opened.trace
     name = trace.names[int(trace.name_id[index])]

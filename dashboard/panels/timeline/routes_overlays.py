@@ -1,6 +1,6 @@
-"""Routes for what lies over and between traces: critical path, idle gaps, alignment, collectives, differences.
+"""Routes for overlays and for relations between traces: critical path, idle gaps, alignment, collectives, differences.
 
-Mounted under ``/api/timeline``. What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
+Mounted under ``/api/timeline``. Client errors are answered with a 4xx status and ``{"detail": <sentence>}``.
 """
 
 import re
@@ -36,7 +36,7 @@ StepNumber = Annotated[int | None, Query(ge=0, lt=1 << 63, description="Number o
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter(tags=["timeline"], route_class=SentenceRoute)
     traces_asked_for = TraceRequests(live)
 
@@ -44,7 +44,7 @@ def make_router(live: Live) -> APIRouter:
     def critical_path(
         request: Request, trace_id: TraceId, start: Start, end: End, width: Width, step: StepNumber = None
     ) -> Response:
-        """Return the critical path of the trace or of one step, where it reaches into the window."""
+        """Return the part of the critical path of the trace, or of one step, that reaches into the window."""
         check_range(start, end)
         analyzed = traces_asked_for.analyzed(trace_id)
         found = overlays.critical_path_window(
@@ -62,7 +62,7 @@ def make_router(live: Live) -> APIRouter:
         of: Of = "stream",
         scope: Scope = "all",
     ) -> Response:
-        """When streams, or whole devices, had nothing to do, and why."""
+        """Return when streams, or whole devices, were idle, and why."""
         check_range(start, end)
         analyzed = traces_asked_for.analyzed(trace_id)
         gaps = analyzed.kept(
@@ -81,7 +81,7 @@ def make_router(live: Live) -> APIRouter:
         step: StepNumber = None,
         name: Annotated[str | None, Query(max_length=100_000, description="Name of a slice.")] = None,
     ) -> Response:
-        """Return what to add to the relative times of each trace so that they line up with the first's."""
+        """Return the offset to add to the relative times of each trace so that they align with those of the first."""
         if by == "name" and not name:
             raise HTTPException(422, "Parameter 'name' must be the name of a slice to line the traces up by.")
         opened, analyzed_traces = _several(traces_asked_for, ids)
@@ -102,7 +102,7 @@ def make_router(live: Live) -> APIRouter:
         end: End | None = None,
         limit: Annotated[int, Query(ge=1, le=several_traces.MAX_COLLECTIVES)] = several_traces.MAX_COLLECTIVES,
     ) -> Response:
-        """Return collectives that several ranks took part in, with the slice of each rank."""
+        """Return collectives in which several ranks took part, with the slice of each rank."""
         if (start is None) != (end is None):
             raise HTTPException(422, "A window needs both 'start' and 'end'; leave out both for the whole trace.")
         window = None
@@ -123,7 +123,7 @@ def make_router(live: Live) -> APIRouter:
         ] = [],  # noqa: B006 - FastAPI copies it
         limit: Annotated[int, Query(ge=1, le=several_traces.MAX_DIFFERENCES)] = several_traces.MAX_DIFFERENCES,
     ) -> Response:
-        """Return what two traces, or a range of each, have of every name of slices, and how that differs."""
+        """Return statistics by slice name of two traces, or of a range of each, and their differences."""
         if len(ids) != 2 or len(ranges) not in (0, 2):
             raise HTTPException(
                 422, "Differences are those of two traces: give 'id' twice, and 'range' twice or never."

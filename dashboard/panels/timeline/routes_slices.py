@@ -1,4 +1,4 @@
-"""Routes that read slices: one of them, its occurrences and relations, the sums of an area, and the visible part."""
+"""Routes that read slices: one slice, its occurrences and relations, the sums of an area, and the visible part."""
 
 from typing import Annotated
 
@@ -24,26 +24,24 @@ Top = Annotated[int, Query(ge=1, le=areas.MAX_ROWS, description="Rows of each ta
 
 
 def make_router(live: Live) -> APIRouter:
-    """Return the routes over the log directory that ``live`` follows."""
+    """Return the routes for the log directory that ``live`` follows."""
     router = APIRouter(tags=["timeline"], route_class=SentenceRoute)
     requests = TraceRequests(live)
 
     @router.get("/slice")
     def slice_(request: Request, trace_id: TraceId, index: Index) -> Response:
-        """Return one slice, as `stepscope.dashboard.panels.timeline.details.slice_details` gives it."""
+        """Return one slice, as `stepscope.dashboard.panels.timeline.details.slice_details` does."""
         return json_answer(request, slice_details(_with_slice(requests.opened(trace_id), index), index))
 
     @router.get("/relations")
     def relations(request: Request, trace_id: TraceId, index: Index) -> Response:
-        """Launch, operator, call stack and table of one slice; the first answer of a trace may take seconds."""
+        """Return launch, operator, call stack and table of one slice; the first answer for a trace may take seconds."""
         found = _with_slice(requests.opened(trace_id), index)
         return json_answer(request, relations_of(requests.analyzed(trace_id), found, index))
 
     @router.get("/occurrences")
     def occurrences(request: Request, trace_id: TraceId, index: Index, scope: Scope = "all") -> Response:
-        """Return the slices of the same name, as `stepscope.dashboard.panels.timeline.occurrences.occurrences` gives
-        them.
-        """
+        """Return the slices of the same name, as `stepscope.dashboard.panels.timeline.occurrences.occurrences`."""
         found = _with_slice(requests.opened(trace_id), index)
         try:
             return json_answer(request, occurrences_of(found, index, scope))
@@ -69,7 +67,7 @@ def make_router(live: Live) -> APIRouter:
         lanes: Numbers = None,
         counters: Numbers = None,
     ) -> Response:
-        """Return the slices that overlap a window, as Chrome's JSON to be saved as a file."""
+        """Return the slices that overlap a window, as Chrome JSON to save as a file."""
         check_range(start, end)
         found = requests.opened(trace_id)
         trace = found.trace

@@ -18,7 +18,7 @@ OptionalId = Annotated[
 
 
 def make_router(live: Live) -> APIRouter:
-    """``GET /steps`` over the log directory that ``live`` follows."""
+    """Return ``GET /steps`` for the log directory that ``live`` follows."""
     router = APIRouter(tags=["timeline"], route_class=SentenceRoute)
     requests = TraceRequests(live)
     ranges = step_ranges_of(live)
@@ -29,10 +29,10 @@ def make_router(live: Live) -> APIRouter:
         trace_id: OptionalId = None,
         version: Annotated[str, Query(max_length=64, description="What the page has.")] = "",
     ) -> Response:
-        """Return which steps of their runs traces cover, as `StepsOfTrace`.
+        """Return the steps of their runs that traces cover, as `StepsOfTrace`.
 
-        Without an id, "traces" of all that are known so far, "pending" while there are more to come, and "version"; no
-        "traces" where they are those of the page's version. With an id, one trace, which is opened for it.
+        Without an id, return "traces" with all known so far, "pending" while there are more to come, and "version"; no
+        "traces" if they are those of the page's version. With an id, return one trace, which is opened for this.
         """
         snapshot = live.snapshot()
         if trace_id is not None:

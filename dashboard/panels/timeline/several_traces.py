@@ -1,6 +1,6 @@
-"""What the browser gets of several traces in one view: JSON-ready dicts; pure.
+"""Data of several traces in one view for the browser: JSON-ready dicts; pure functions.
 
-Times sent are nanoseconds relative to the beginning of the trace that they belong to.
+Times are in nanoseconds relative to the start of the trace that they belong to.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ MAX_DIFFERENCES: Final = 5_000
 
 
 def labels_of(traces: Sequence[OpenedTrace]) -> list[str]:
-    """Return what messages call each trace: its file or tag, with its run where that alone does not tell them apart."""
+    """Return the name of each trace in messages: its file or tag, with its run if that alone is ambiguous."""
     plain = [trace.source.label for trace in traces]
     if len(set(plain)) == len(plain):
         return plain
@@ -36,7 +36,7 @@ def alignment(
     name: str | None,
     parts: Sequence["pl.DataFrame"],
 ) -> AlignmentAnswer:
-    """Return each offset, see `stepscope.profiler.analysis.trace_alignment.align`, whose errors it raises."""
+    """Return each offset; see `stepscope.profiler.analysis.trace_alignment.align`, whose errors it raises."""
     named = zip(traces, facts, labels_of(traces), strict=True)
     found: Alignment = align(
         [Aligned(each, trace.start_ns, label) for trace, each, label in named],
@@ -57,10 +57,10 @@ def alignment(
 def collectives(
     traces: Sequence[OpenedTrace], parts: Sequence["pl.DataFrame"], window: tuple[int, int] | None, limit: int
 ) -> CollectivesAnswer:
-    """Return collectives that at least two of the traces have, in the first's order of time.
+    """Return collectives that at least two of the traces have, in the chronological order of the first.
 
     Each has, per trace, its slice or null, its duration, and how long it waited for others there; see
-    `stepscope.profiler.analysis.communication.match_collectives`. A window, in the first trace's relative time, takes
+    `stepscope.profiler.analysis.communication.match_collectives`. A window, in the first trace's relative time, selects
     those whose slice in the first trace reaches into it.
     """
     import polars as pl
@@ -103,9 +103,9 @@ def collectives(
 
 
 def difference(first: "pl.DataFrame", second: "pl.DataFrame", window_ns: int, limit: int) -> DifferencesAnswer:
-    """Return what two traces have of each name, as parallel lists, the largest change first.
+    """Return statistics of two traces by slice name, as parallel lists, largest change first.
 
-    Names of slices are given whole, so that slices can be colored by them. ``verdicts`` counts all rows, also those
+    Slice names are given in full, so that slices can be colored by them. ``verdicts`` counts all rows, including those
     beyond ``limit``; ``totals`` sums up each side.
     """
     import polars as pl

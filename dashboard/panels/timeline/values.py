@@ -1,4 +1,4 @@
-"""Values of slices that they can be colored by, one number per slice of a trace."""
+"""Values by which slices can be colored, one number per slice of a trace."""
 
 from typing import Literal, assert_never
 
@@ -12,7 +12,7 @@ Value = Literal["occupancy", "step"]
 
 
 def values_of(analyzed: AnalyzedTrace, value: Value) -> NDArray[np.float32]:
-    """Return one number per slice of a trace, float32 ``[n]``, NaN where it is not known."""
+    """Return one number per slice of a trace, float32 ``[n]``; NaN where unknown."""
     match value:
         case "occupancy":
             return occupancy(analyzed)
@@ -23,12 +23,12 @@ def values_of(analyzed: AnalyzedTrace, value: Value) -> NDArray[np.float32]:
 
 
 def step_places(analyzed: AnalyzedTrace) -> NDArray[np.float32]:
-    """Return the step that each slice belongs to, by its place among the trace's steps in order of time.
+    """Return the step that each slice belongs to, as an index into the trace's steps in chronological order.
 
     Float32 ``[n]``.
 
-    What ran on a device belongs to the step in which it was launched, where its launch is known; all else to the step
-    in which it begins.
+    Slices on a device belong to the step in which they were launched, if the launch is known; all others belong to the
+    step in which they begin.
     """
 
     def make() -> NDArray[np.float32]:
@@ -44,7 +44,7 @@ def step_places(analyzed: AnalyzedTrace) -> NDArray[np.float32]:
 
 
 def occupancy(analyzed: AnalyzedTrace) -> NDArray[np.float32]:
-    """Return estimated achieved occupancy of each kernel in percent, NaN where the trace does not say.
+    """Return the estimated achieved occupancy of each kernel in percent; NaN where the trace does not have it.
 
     Float32 ``[n]``.
     """

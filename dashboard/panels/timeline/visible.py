@@ -16,7 +16,7 @@ from stepscope.profiler.traces.build import RawSlices, arrange, assemble, intern
 from stepscope.summary.distinct import numbered
 
 MAX_SLICES = 2_000_000
-"""Slices of one export: about 500 MB of JSON."""
+"""Maximum number of slices of one export: about 500 MB of JSON."""
 _PIECE: Final = 1 << 18
 
 
@@ -34,11 +34,11 @@ class _Chosen:
 def visible_part(
     trace: Trace, found: Overlap, start_ns: int, end_ns: int, counters: Sequence[int] | None = None
 ) -> Trace:
-    """Return a trace of the slices that an area found, whole, with what else lies in ``[start_ns, end_ns)``.
+    """Return a trace of the full slices found in an area, with everything else in ``[start_ns, end_ns)``.
 
-    Its flows are those that begin and end in these slices, its steps those that overlap the time, its lanes those that
-    have slices. Each counter begins with the value that it has at the start. ``counters`` are indices into
-    `Trace.counters`, all if None.
+    It has the flows that begin and end in these slices, the steps that overlap the range, and the lanes that have
+    slices. Each counter begins with its value at the start. ``counters`` are indices into `Trace.counters`; all if
+    None.
     """
     slices = found.indices
     used, _, lane = numbered(trace.lane[slices])
@@ -89,7 +89,7 @@ def _counter_within(counter: Counter, start_ns: int, end_ns: int) -> Counter:
 
 
 def too_many(count: int) -> str:
-    """Return what to say of an export of so many slices; empty if it is none too many."""
+    """Return a message if an export has too many slices; empty otherwise."""
     if count <= MAX_SLICES:
         return ""
     return (
@@ -99,7 +99,7 @@ def too_many(count: int) -> str:
 
 
 def export_name(source: TraceSource, start: int, end: int) -> str:
-    """Return a name for the file, without its ending: run, trace and window in nanoseconds since the trace's start."""
+    """Return a file name without extension: run, trace and window in nanoseconds since the trace's start."""
     label = source.label
     for suffix in (*TRACE_SUFFIXES, ".pt"):
         label = label[: -len(suffix)] if label.lower().endswith(suffix) else label
