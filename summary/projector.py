@@ -46,11 +46,12 @@ LARGEST_ASSET: Final = 1 << 30
 _BUNDLES_AND_KERAS: Final = (".index", ".h5", ".keras")
 """Endings of the checkpoints to use if the configuration names none."""
 _FLOAT_SIZE: Final = 4
+_RAW: Final = ".bytes"
+"""What writers call files of raw floats; any other name may be that of damaged text."""
 _HEAD: Final = 4096
 """Bytes examined to distinguish text from raw numbers."""
 _TEXT: Final = b"0123456789+-.eEnaifNAIF \t\r\n"
 """Characters that lines of numbers consist of."""
-_IN_NO_TEXT: Final = frozenset(range(32)) - frozenset(b"\t\n\v\f\r")
 _KERAS_FOLDER: Final = "train"
 """Folder below the configuration to which Keras writes its checkpoints."""
 _KERAS_NAME: Final = "keras_embedding.ckpt-*.weights.h5"
@@ -229,7 +230,7 @@ def raw_points(
         run: the run to which the embedding belongs.
         info: the embedding, with the shape.
         rows: number of points to read; None for all.
-        of_cut_file: whether to return the remaining points, at least one, of a file that is shorter.
+        of_cut_file: whether to return the remaining points, at least one, of a shorter file called ``*.bytes``.
 
     Raises:
         ProjectorError: the file cannot be read, or is too large.
@@ -239,13 +240,11 @@ def raw_points(
         return None
     with _told(info.tensor_path), open_asset(run, info.tensor_path) as stream:
         stored, row_size = stream.seek(0, os.SEEK_END), shape[1] * _FLOAT_SIZE
-        cut = of_cut_file and row_size <= stored < shape[0] * row_size
+        cut = of_cut_file and info.tensor_path.endswith(_RAW) and row_size <= stored < shape[0] * row_size
         if stored != shape[0] * row_size and not cut:
             return None
         stream.seek(0)
-        head = read_up_to(stream, _HEAD)
-        # What is shorter than the floats may also be lines of numbers with words among them.
-        if not head.translate(None, _TEXT) or (cut and not _IN_NO_TEXT.intersection(head)):
+        if not read_up_to(stream, _HEAD).translate(None, _TEXT):
             return None
         stream.seek(0)
         count = stored // row_size if rows is None else min(rows, stored // row_size)

@@ -402,7 +402,7 @@ def _note(damages, state, offset, length, reason):
 def _next_record(buffer, at, end, base, state, damages):
     """Find the next record with a valid header, and record the damage before it.
 
-    Return -1, or an `Outcome` if there is no whole record; the start of the record; and the end of its data.
+    Return -1, or an `Outcome` if no complete record follows; the start of the record; and the end of its data.
     """
     data_end = np.int64(at)
     if end - at < HEADER_BYTES:
