@@ -1,4 +1,4 @@
-"""What cards of curves are told, as JSON; the page's types of it are made from these."""
+"""JSON messages for cards of curves; the page's types are generated from these classes."""
 
 from typing import Final, Literal, NotRequired, TypedDict
 
@@ -10,7 +10,7 @@ NotFinite = Literal["NaN", "+Inf", "-Inf"]
 
 
 class AxisAbout(TypedDict):
-    """What a horizontal axis is; of a metric its tag is the label."""
+    """A horizontal axis; for a metric, the label is its tag."""
 
     kind: XAxis
     scale: Scale | Literal["time"]
@@ -28,7 +28,7 @@ class Shades(TypedDict):
 
 
 class LineAbout(Shades):
-    """What is told of a line besides its points."""
+    """A line without its points."""
 
     id: str
     kind: Literal["run", "group", "member"]
@@ -37,15 +37,15 @@ class LineAbout(Shades):
     side: Side
     dash: int
     run: NotRequired[str]
-    """Of a run, and of a member of a group."""
+    """Name of the run; for lines of runs and of group members."""
     first: NotRequired[float | None]
-    """When it began, Unix seconds."""
+    """Time of the first point, in Unix seconds."""
     runs: NotRequired[list[str]]
-    """Of a group."""
+    """Names of the runs; for lines of groups."""
 
 
 class SentLine(LineAbout):
-    """A line: how many points it has, in all and in the visible part, and where its columns are in the pack."""
+    """A line: its number of points, in total and in the visible part, and the places of its columns in the pack."""
 
     total: int
     visible: int
@@ -53,42 +53,42 @@ class SentLine(LineAbout):
 
 
 class Rule(Shades):
-    """A place on the horizontal axis that something is to be said of."""
+    """A vertical rule with a title, at a position on the horizontal axis."""
 
     x: float
     title: str
 
 
 class Drawing(TypedDict):
-    """A chart: what its horizontal axis is, its lines, and what is to be seen and said besides."""
+    """A chart: its horizontal axis, lines, marks and remarks."""
 
     is_picture: bool
-    """Whether some of the points stand for all, until these are asked for."""
+    """Whether a sample of the points stands for all until all are requested."""
     x: AxisAbout
     lines: list[SentLine]
     marks: list[tuple[int, float, NotFinite]]
-    """Points that are not finite: index of the line, x, and what they are."""
+    """Points that are not finite: index of the line, x, and kind of value."""
     best: list[tuple[int, float, float]]
-    """Index of the line, x and y."""
+    """Best point of each line: index of the line, x and y."""
     rules: list[Rule]
     """Where runs were resumed."""
     note: str
-    """What is not in the picture."""
+    """Remarks, such as what the chart leaves out."""
     empty: str
-    """Why there is nothing, else ""."""
+    """Why the chart is empty; "" if it is not."""
 
 
 class SentChart(Drawing):
-    """A chart with its version; ``raw_version`` is equal where nothing but the smoothing differs."""
+    """A chart with its version; ``raw_version`` is the same if only the smoothing differs."""
 
     version: str
     raw_version: str
     points: int
-    """As many were asked for."""
+    """Requested number of points per line."""
 
 
 class ChartsAnswer(TypedDict):
-    """The charts that changed of those that were asked for; and whether the log directory has traces."""
+    """The requested charts that changed, and whether the log directory has traces."""
 
     revision: int
     traces: bool
@@ -96,13 +96,13 @@ class ChartsAnswer(TypedDict):
 
 
 class PointAt(TypedDict, total=False):
-    """What a line has at a place; numbers that JSON has not are texts."""
+    """A line's point at a position; numbers that JSON cannot represent are strings."""
 
     x: float | str
     value: float | str
-    """As stored."""
+    """The value as stored."""
     y: float | str
-    """As drawn, smoothed."""
+    """The value as drawn, smoothed."""
     low: float | str
     high: float | str
     seconds: float | str
@@ -111,7 +111,7 @@ class PointAt(TypedDict, total=False):
 
 
 class ValuesAnswer(TypedDict):
-    """The points nearest to a place, among all of the lines, by the lines' ids."""
+    """By line id, the point nearest to a position, among all points of the line."""
 
     points: dict[str, PointAt]
 

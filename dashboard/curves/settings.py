@@ -1,4 +1,4 @@
-"""How curves are drawn and their cards arranged, as URL parameters."""
+"""URL parameters for the drawing of curves and the arrangement of their cards."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,24 +16,24 @@ Best = Literal["none", "min", "max"]
 
 @dataclass(frozen=True)
 class CurveSettings:
-    """How curves are drawn."""
+    """Settings for drawing curves."""
 
     smoothing: float = 0.6
     x_axis: XAxis = "step"
     x_tag: str = ""
-    """The scalar that is the horizontal axis where ``x_axis`` is "metric"."""
+    """The scalar on the horizontal axis if ``x_axis`` is "metric"."""
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"
     ignore_outliers: bool = False
     best: Best = "none"
-    """Which point of each line is marked."""
+    """The point of each line that is marked."""
     line: LineStatistic = "mean"
     band: BandStatistic = "std"
     members: bool = False
     """Whether the runs of a group are drawn too."""
     align: Alignment = "interpolate"
     utc_offset: float = 0.0
-    """Seconds to add to a wall time to have the server's local time."""
+    """Seconds to add to a wall time to get the server's local time."""
 
 
 class CurveParameters:
@@ -48,15 +48,15 @@ class CurveParameters:
         self.outliers: Final = flag(f"{panel}.ignore_outliers", False)
         self.best: Final = choice(f"{panel}.best", "none", get_args(Best))
         self.legend: Final = flag(f"{panel}.legend", True)
-        """Whether charts of few lines say which is which."""
+        """Whether charts of few lines have a legend."""
         self.own: Final = names(f"{panel}.card")
-        """What single cards are drawn by instead: see `own_settings`."""
+        """Settings of single cards that replace the panel's: see `own_settings`."""
         self.ranges: Final = names(f"{panel}.range")
         """Visible parts of cards, zoomed or typed: see ``curves/web/cards.ts``."""
         self.zoom: Final = text(f"{panel}.zoom", "")
-        """Visible part of the horizontal axis of all cards without one of their own, as ``low,high``."""
+        """Visible part of the horizontal axis, as ``low,high``, for all cards without their own."""
         self.marks: Final = names(f"{panel}.marks")
-        """Places of the measuring marks A and B on the horizontal axis."""
+        """Positions of the measuring marks A and B on the horizontal axis."""
         self.profiled: Final = flag(f"{panel}.profiled", True)
         """Whether the steps that traces cover are shaded: see ``curves/web/profiled_steps.ts``."""
         self.heights: Final = names(f"{panel}.height")
@@ -65,16 +65,16 @@ class CurveParameters:
 
     @property
     def settings(self) -> tuple[Setting[Any], ...]:
-        """All of them."""
+        """All settings of the panel."""
         return (
             self.smoothing, self.x_axis, self.x_tag, self.x_scale, self.y_scale, self.outliers, self.best, self.legend,
             self.own, self.ranges, self.zoom, self.marks, self.profiled, self.heights, self.full,
         )  # fmt: skip
 
     def of(self, view: View, utc_offset: float, key: str = "") -> CurveSettings:
-        """Return what a view says of the card ``key``.
+        """Return the settings of the card ``key`` in a view.
 
-        The axis is steps until a metric is chosen for it.
+        The axis shows steps until a metric is chosen for it.
         """
         x_tag = self.x_tag.of(view)
         x_axis = cast(XAxis, self.x_axis.of(view))
@@ -96,10 +96,10 @@ class CurveParameters:
 
 
 def own_settings(entries: Sequence[str], key: str) -> Mapping[str, Any]:
-    """Return what a card is drawn by in place of what all are, from entries such as ``train/loss:log,0.9,inliers``.
+    """Return the settings that one card overrides, from entries such as ``train/loss:log,0.9,inliers``.
 
-    What stands behind the key is a scale of the vertical axis, a smoothing, and whether that axis fits "all" values or
-    the "inliers"; each may be missing.
+    The key is followed by a scale of the vertical axis, a smoothing, and whether that axis fits "all" values or the
+    "inliers"; each may be missing.
     """
     own: dict[str, Any] = {}
     for entry in entries:
@@ -129,13 +129,13 @@ class ArrangementParameters:
 
     def __init__(self, panel: str) -> None:
         self.pinned: Final = names(f"{panel}.pin")
-        """Keys of the cards that stand first."""
+        """Keys of the cards that come first."""
         self.order: Final = names(f"{panel}.order")
-        """Keys of cards in the order that the user gave them within their groups."""
+        """Keys of cards in the user's order within their groups."""
         self.combined: Final = names(f"{panel}.chart")
         """Charts of several tags: see ``curves/web/entries.ts``."""
 
     @property
     def settings(self) -> tuple[Setting[Any], ...]:
-        """All of them."""
+        """All settings of the arrangement."""
         return self.pinned, self.order, self.combined

@@ -1,12 +1,12 @@
-"""What the page begins with, as JSON; its types of it are made from these."""
+"""JSON messages that the page needs at startup; its types are generated from these classes."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, TypedDict
 
 
 class PanelFacts(TypedDict):
-    """A panel: the kinds of data whose tags it shows, an expression for the end of tags that no card shows, and whether
-    the list of runs chooses what is in it.
+    """A panel: the kinds of data whose tags it shows, a regular expression for the tag ending that cards leave out, and
+    whether the list of runs selects its content.
     """
 
     name: str
@@ -16,7 +16,7 @@ class PanelFacts(TypedDict):
 
 
 class SettingFacts(TypedDict):
-    """A setting of a plug-in's panel, with its default as it stands in the URL."""
+    """A setting of a plug-in's panel, with its default as written in the URL."""
 
     name: str
     kind: Literal["text", "names", "flag", "choice", "number"]
@@ -26,7 +26,7 @@ class SettingFacts(TypedDict):
 
 
 class PluginPage(TypedDict):
-    """A panel of another distribution: where its module and its style are, and when they are loaded."""
+    """A panel of another distribution: the locations of its module and style, and when they are loaded."""
 
     name: str
     title: str
@@ -46,17 +46,16 @@ class PluginNamed(TypedDict):
 
 
 class PluginsListed(TypedDict):
-    """What other distributions add, and a sentence for each failure of it."""
+    """Additions by other distributions, and a sentence for each failure."""
 
     plugins: list[PluginNamed]
     failures: list[str]
 
 
 class Declared(TypedDict):
-    """What the page is made of: all panels, settings with their defaults, and what other distributions add.
+    """Content of the page: all panels, settings with their defaults, and additions by other distributions.
 
-    ``personal`` names the settings that are remembered; ``plugins`` is null where no distribution has anything of any
-    group.
+    ``personal`` names the settings that are remembered; ``plugins`` is null if no distribution adds to any group.
     """
 
     panels: list[PanelFacts]
@@ -64,9 +63,9 @@ class Declared(TypedDict):
     personal: list[str]
     plugins: list[PluginPage] | None
     former_names: dict[str, str]
-    """What a setting of an earlier version is called now."""
+    """Current names of settings from earlier versions, by their former names."""
     former_values: dict[str, dict[str, str]]
-    """By the setting's name, what its values of earlier versions are called now."""
+    """By setting name, the current names of values from earlier versions."""
 
 
 MESSAGES: Final = (Declared, PluginsListed)

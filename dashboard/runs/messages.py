@@ -1,4 +1,4 @@
-"""What the page is told of runs, as JSON; its types of it are made from these."""
+"""JSON messages about runs; the page's types are generated from these classes."""
 
 from typing import Final, Literal, TypedDict
 
@@ -9,32 +9,32 @@ from stepscope.dashboard.runs.search import HitKind
 
 
 class Painted(TypedDict):
-    """What is drawn in one color in the light scheme, and in another in the dark one."""
+    """Something drawn in one color in the light scheme and in another in the dark scheme."""
 
     light: str
     dark: str
 
 
 class RunRow(Painted):
-    """A run; of its values, numbers that JSON has not are "NaN", "Infinity" and "-Infinity"."""
+    """A run; values that JSON cannot represent are "NaN", "Infinity" and "-Infinity"."""
 
     run: str
     label: str
-    """What it is called on the screen."""
+    """Displayed name."""
     parent: str | None
-    """The run that it belongs to, as lines of ``add_scalars`` do."""
+    """The run that it belongs to, for example if it is a line of ``add_scalars``."""
     order: int
-    """Its place among the runs that belong to no other, by their first events; that of its parent where it has one."""
+    """Position by first event among the runs without a parent; the parent's position if it has a parent."""
     started: float
-    """Seconds since 1970 of its first event."""
+    """Time of its first event, in Unix seconds."""
     group: int | None
-    """Its place among the groups."""
+    """Index of its group."""
     values: list[float | str | bool | None]
     """One for each column."""
 
 
 class RunColumn(TypedDict):
-    """A hyperparameter or metric that runs are described by."""
+    """A hyperparameter or metric that describes runs."""
 
     spec: str
     label: str
@@ -46,21 +46,21 @@ class RunGroup(Painted):
 
     label: str
     count: int
-    """Runs that it has, whether or not they pass the search."""
+    """Number of its runs, whether or not they pass the search."""
     found: int
-    """Runs that pass the search."""
+    """Number of its runs that pass the search."""
     order: int
-    """Place of the first of these."""
+    """Position of the first run that passes the search."""
     started: float
-    """When that began."""
+    """Start time of that run."""
     values: list[float | str | bool | None]
-    """For each column what its runs have in common, or the mean of a metric."""
+    """For each column, the value that its runs share, or the mean of a metric."""
     means: list[bool]
-    """Where its runs differ."""
+    """For each column, whether the group's runs differ."""
 
 
 class ScaleLegend(TypedDict):
-    """What colors tell: a scale of numbers, with the colors along it, light and dark."""
+    """Meaning of the colors: a numeric scale and the colors along it, for the light and the dark scheme."""
 
     label: str
     low: float
@@ -71,13 +71,13 @@ class ScaleLegend(TypedDict):
 
 
 class PaintedValue(Painted):
-    """A value, and its color."""
+    """A value and its color."""
 
     value: str
 
 
 class ValuesLegend(TypedDict):
-    """What colors tell: some values, and how many there are besides."""
+    """Meaning of the colors: some values, and the number of further values."""
 
     label: str
     entries: list[PaintedValue]
@@ -85,14 +85,14 @@ class ValuesLegend(TypedDict):
 
 
 class Seeds(TypedDict):
-    """How many settings were trained with several seeds, and with how many runs."""
+    """Number of settings that were trained with several seeds, and the number of their runs."""
 
     settings: int
     runs: int
 
 
 class Surroundings(TypedDict):
-    """What surrounds the rows of runs."""
+    """The run table without its rows."""
 
     columns: list[RunColumn]
     groups: list[RunGroup]
@@ -100,19 +100,19 @@ class Surroundings(TypedDict):
     legend: ScaleLegend | ValuesLegend | None
     seeds: Seeds
     placeholder: str
-    """What stands in the empty search: a search that finds something."""
+    """Placeholder of the empty search field: a search that finds something."""
     total: int
     loading: bool
     found: int
-    """Runs that belong to no other, and pass the search with what belongs to them."""
+    """Number of runs without a parent that pass the search, themselves or through a run that belongs to them."""
     whole_table: bool
     """Whether the page has all rows that pass the search."""
     unlisted: list[str]
-    """Runs whose rows the page has, that are not among the first ones of the table."""
+    """Runs whose rows the page has although they are not among the first rows of the table."""
     searched: bool
-    """Whether a search that is understood chose the rows."""
+    """Whether a valid search selected the rows."""
     last_default: int
-    """The place of the last run that is on by default, among all that belong to no other."""
+    """Position of the last run shown by default, among all runs without a parent."""
 
 
 class ChangedRows(TypedDict):
@@ -124,27 +124,27 @@ class ChangedRows(TypedDict):
 
 
 class Listing(ChangedRows, Surroundings):
-    """What the table of runs shows; where it is not whole, what changed since the version ``base``."""
+    """Content of the run table; if it is not whole, the changes since version ``base``."""
 
     base: str
     version: str
 
 
 class RunField(RunColumn):
-    """A hyperparameter that runs can be described by; one that differs has not one value in all runs."""
+    """A hyperparameter that can describe runs; ``differs`` is true if it has more than one value."""
 
     differs: bool
 
 
 class MetricField(TypedDict):
-    """A metric that runs can be described by, and how its last value is written in the address."""
+    """A metric that can describe runs; ``spec`` stands for its last value in the URL."""
 
     tag: str
     spec: str
 
 
 class RunFields(TypedDict):
-    """What runs can be described by."""
+    """Fields that can describe runs."""
 
     built_in: list[BuiltIn]
     hparams: list[RunField]
@@ -155,7 +155,7 @@ class RunFields(TypedDict):
 
 
 class Hit(TypedDict):
-    """A run or a tag that was found, a tag with its kind of data; and where in the name the letters are."""
+    """A run or tag that was found, with a tag's kind of data and the positions of the matched letters in the name."""
 
     kind: HitKind
     name: str

@@ -1,4 +1,4 @@
-"""What the user says of runs, as URL parameters: which columns, groups, colors and names they have."""
+"""URL parameters for the user's settings of runs: columns, groups, colors and names."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
@@ -11,25 +11,25 @@ BandStatistic = Literal["none", "minmax", "std", "stderr", "ci95"]
 Alignment = Literal["interpolate", "bucket"]
 
 GROUP: Final = names("runs.group")
-"""What runs are grouped by, together: see `stepscope.dashboard.runs.grouping.group_runs`."""
+"""Fields that runs are grouped by, in combination: see `stepscope.dashboard.runs.grouping.group_runs`."""
 LINE: Final = choice("runs.line", "mean", get_args(LineStatistic))
 BAND: Final = choice("runs.band", "std", get_args(BandStatistic))
 MEMBERS: Final = flag("runs.members", False)
 ALIGN: Final = choice("runs.align", "interpolate", get_args(Alignment))
 COLOR: Final = Setting[str]("runs.color", "auto", lambda raw: raw[-1], lambda value: (value,))
-"""What colors tell: "auto" (the group where runs are grouped, else the run), "run", "group", or a field."""
+"""What the colors represent: "auto" (the group if runs are grouped, else the run), "run", "group", or a field."""
 COLUMNS: Final = names("runs.columns")
-"""Fields that are columns of the run table; without any, the hyperparameters that differ."""
+"""Fields shown as columns of the run table; if empty, the hyperparameters that differ."""
 SORT: Final = names("runs.sort")
-"""Columns that the table is sorted by, the first before the others: "run:asc", "hparam:lr:desc"."""
+"""Columns that the table is sorted by, in order of priority: "run:asc", "hparam:lr:desc"."""
 PINNED: Final = names("runs.pin")
 SELECTED: Final = names("runs.select")
-"""Runs that stand out in every panel."""
+"""Runs that are highlighted in every panel."""
 FOLDED: Final = names("runs.fold")
-"""Labels of groups whose runs the table does not list, or lists although all others are folded (`ALL_FOLDED`)."""
+"""Labels of groups that are collapsed in the table, or expanded while all others are collapsed (`ALL_FOLDED`)."""
 ALL_FOLDED: Final = flag("runs.folded", False)
 OPENED: Final = names("runs.open")
-"""Runs below which the table lists those that belong to them."""
+"""Expanded runs: the table lists the runs that belong to them below."""
 RENAMED: Final = names("runs.name")
 PAINTED: Final = names("runs.paint")
 
@@ -40,11 +40,11 @@ RUN_SETTINGS: Final[tuple[Setting[Any], ...]] = (
 
 
 def parse_pairs(raw: Sequence[str]) -> Mapping[str, str]:
-    """Read entries of the form "run:text", where the run's name is percent-encoded; others are left out."""
+    """Parse entries of the form "run:text", with a percent-encoded run name; other entries are left out."""
     pairs = (entry.partition(":") for entry in raw)
     return {unquote(run): text for run, colon, text in pairs if colon and text}
 
 
 def format_pair(run: str, text: str) -> str:
-    """Write an entry that `parse_pairs` reads; ``runs/web/state.ts`` writes the same."""
+    """Return an entry in the format of `parse_pairs`; ``runs/web/state.ts`` writes the same format."""
     return f"{quote(run, safe='')}:{text}"

@@ -20,29 +20,29 @@ _VALUES_A_PIECE: Final = 1_000
 
 
 def message_json(message: Message) -> bytes:
-    """Return the message as JSON: names in camel case, fields that have their default value too, NaN as a string."""
+    """Return the message as JSON: names in camel case, fields with default values included, NaN as a string."""
     return json_format.MessageToJson(message, indent=None, always_print_fields_with_no_presence=True).encode()
 
 
 def message_answer(message: Message) -> Response:
-    """Return the message as `message_json` writes it."""
+    """Return a response with the message as written by `message_json`."""
     return Response(message_json(message), media_type="application/json")
 
 
 def messages_answer(name: str, messages: Iterable[Message], **numbers: int) -> Pieces:
-    """Return an object with ``messages`` under ``name``, each written when it is its turn, and with ``numbers``."""
+    """Return a JSON object with ``messages`` under ``name``, written one at a time, and with ``numbers``."""
     parts = joined(message_json(message) for message in messages)
     return json_answer(named([(name, parts), *((key, [orjson.dumps(number)]) for key, number in numbers.items())]))
 
 
 def text_answer(message: Message) -> Pieces:
-    """Return the message as text protobuf; fields that these definitions do not know are dropped from ``message``."""
+    """Return the message as text protobuf; fields unknown to these definitions are dropped from ``message``."""
     message.DiscardUnknownFields()
     return Pieces(text_pieces(message), media_type=TEXT_MESSAGE)
 
 
 def text_pieces(message: Message, margin: str = "") -> Iterator[str]:
-    """Yield what ``str(message)`` is, behind a margin on each line: nested messages piece by piece where it is long."""
+    """Yield ``str(message)`` with a margin before each line; nested messages come in pieces if it is long."""
     if message.ByteSize() <= _PIECE_BYTES:
         yield indent(str(message), margin)
         return

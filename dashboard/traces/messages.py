@@ -1,23 +1,29 @@
-"""What pages are told of traces and of recording them, as JSON; the page's types of it are made from these."""
+"""JSON messages about traces and recording them; the page's types are generated from these classes."""
 
 from typing import Final, Literal, NotRequired, TypedDict
 
 Joined = Literal["step", "time", "marked"]
-"""How a trace's steps were found on the curves: their numbers are those that were logged at their time; by what was
-logged at their time; or by their numbers alone, where nothing was logged then or the trace does not say when it was."""
+"""How a trace's steps were found on the curves.
+
+"step": their numbers are those logged at the same time; "time": by what was logged at the same time; "marked": by
+their numbers alone, because nothing was logged then or the trace does not record its time.
+"""
 State = Literal["ready", "waiting", "large", "unreadable", "none"]
-"""Of a trace: its steps are known; it has not been read yet; it is read only when opened; it is
-damaged; it has no step markers."""
+"""State of a trace.
+
+"ready": its steps are known; "waiting": not read yet; "large": read only when opened; "unreadable": damaged; "none": no
+step markers.
+"""
 SentStep = tuple[int, int | None, int | None, int, float | None, float | None]
-"""Step on the curve, start and duration in the trace in ns (None: all of it), the trace's number, wall times of
-beginning and end in s or None."""
+"""Step on the curve, start and duration in the trace in ns (None: the whole trace), number in the trace, and wall times
+of the beginning and end in s or None."""
 
 
 class StepsOfTrace(TypedDict):
-    """Which steps of its runs a trace covers.
+    """Steps of its runs that a trace covers.
 
-    A step is its number on the curve, its start and duration in the trace in ns (null: all of it), the trace's number,
-    and wall times of its beginning and end in s.
+    A step consists of its number on the curve, its start and duration in the trace in ns (null: the whole trace), its
+    number in the trace, and the wall times of its beginning and end in s.
     """
 
     id: str
@@ -27,41 +33,41 @@ class StepsOfTrace(TypedDict):
     state: State
     problem: str
     runs: list[str]
-    """Whose curves it belongs to."""
+    """Runs whose curves the trace belongs to."""
     joined: Joined
     steps: list[SentStep]
     left_out: int
-    """Steps that are not listed."""
+    """Number of steps that are not listed."""
     range: tuple[int, int] | None
-    """Least and greatest step on the curve."""
+    """Minimum and maximum step on the curve."""
     wall: tuple[float, float] | None
-    """Earliest and latest time."""
+    """Earliest and latest wall time."""
 
 
 class StepsNews(TypedDict):
-    """Steps of all traces that are known so far, unless they are those of the version that the page has."""
+    """Steps of all traces, as far as known; left out if the page already has this version."""
 
     revision: int
     version: str
     pending: bool
-    """Whether there are more to come."""
+    """Whether more are to come."""
     traces: NotRequired[list[StepsOfTrace]]
 
 
 class CaptureRules(TypedDict):
-    """What can be recorded, by whom, and into which runs; if nothing can, why not."""
+    """Programs that can be recorded, available collectors, and target runs; if nothing can be recorded, why not."""
 
     why_not: str
     loopback: bool
     addresses: list[str]
     usual: str
-    """The address that is usually meant."""
+    """Default address."""
     runs: list[str]
     collectors: list[str]
 
 
 class Captured(TypedDict):
-    """A recording that has ended well, with its trace's id where that is listed already."""
+    """A successful recording, with the id of its trace if that is already listed."""
 
     trace: str | None
     file: str
@@ -77,7 +83,7 @@ class Captured(TypedDict):
 
 
 class CaptureProblem(TypedDict):
-    """Why a program cannot be recorded: what kind of problem it is, and a sentence."""
+    """Why a program cannot be recorded: the kind of problem, and a sentence."""
 
     problem: str
     message: str
@@ -93,17 +99,17 @@ class LiveTensor(TypedDict):
     width: int
     height: int
     shown: int
-    """How many of the array's elements are shown."""
+    """Number of the array's elements that are shown."""
     not_finite: int
-    """How many of these are NaN or infinite."""
+    """Number of shown elements that are NaN or infinite."""
     mean: float | None
     lowest: float
-    """What the least color stands for; so is the next of the greatest."""
+    """Value of the lowest color; ``highest`` is the value of the highest color."""
     highest: float
     change: float
-    """Mean variance over the last frames as a share of the values' own."""
+    """Mean variance over the last frames, as a share of the values' own variance."""
     pixels: str
-    """In base64, a byte each (colors: three): 0 is not finite, 1 a line between tiles, 2 to 255 the scale."""
+    """In base64, one byte per pixel (colors: three): 0 is not finite, 1 a line between tiles, 2 to 255 the scale."""
 
 
 class LiveSection(TypedDict):
@@ -115,28 +121,28 @@ class LiveSection(TypedDict):
 
 
 class LiveFrame(TypedDict):
-    """What a program shows of one step; sections that change most come first."""
+    """Arrays that a program shows of one step; the sections that change most come first."""
 
     number: int
     step: int | None
     wall_time: float
     left_out: int
-    """Arrays for which there was no room."""
+    """Number of arrays left out for lack of room."""
     sections: list[LiveSection]
 
 
 class NoLiveFrame(TypedDict):
-    """There is nothing newer than what the page has."""
+    """The page already has the newest frame."""
 
     number: int
     tensors: None
 
 
 class DroppedTrace(TypedDict):
-    """The id of a trace that was taken."""
+    """Id of a dropped trace that was accepted."""
 
     id: str
 
 
 MESSAGES: Final = (CaptureRules, Captured, CaptureProblem, LiveFrame, NoLiveFrame, DroppedTrace)
-"""Of the page itself; steps are told to curves."""
+"""Messages to the page itself; steps are sent to curves."""

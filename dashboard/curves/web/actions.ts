@@ -1,4 +1,4 @@
-// What can be done with cards of curves: pin, order, resize, fill the window; menus and the sheet of tags.
+// Actions on cards of curves: pin, reorder, resize, fill the window; menus and the sheet of tags.
 import { within } from "../../web/core/dom.ts";
 import { had } from "../../web/core/lost_scripts.ts";
 import { messageOf } from "../../web/core/request.ts";
@@ -24,14 +24,14 @@ function pin({ key }: Card) {
 
 const fill = ({ key }: Card) => assign("full", list("full")[0] === key ? [] : [key]);
 
-/** Gives a card that fills the window its place again; tells whether there was one. */
+/** Returns a card that fills the window to its place; returns whether there was one. */
 export function endFull(): boolean {
   if (!list("full").length) return false;
   assign("full", []);
   return true;
 }
 
-/** Has all cards show what the one with the focus, or the one that fills the window, shows; tells whether it is zoomed. */
+/** Applies the zoom of the card that fills the window or has the focus to all cards; returns whether it is zoomed. */
 export function zoomAll(): boolean {
   const focused = document.activeElement instanceof HTMLElement ? cardOf(document.activeElement) : undefined;
   const card = state.cards.get(list("full")[0]) ?? focused;
@@ -40,7 +40,7 @@ export function zoomAll(): boolean {
   return true;
 }
 
-/** Puts a card in line with the view. */
+/** Brings a card in line with the view. */
 function dress({ element, key, plot }: Card) {
   const full = list("full")[0] === key;
   const pinned = list("pin").includes(key);
@@ -58,10 +58,10 @@ export function mounted(card: Card): void {
   dress(card);
 }
 
-/** The view changed. */
+/** Called when the view changes. */
 export const follow = (): void => allCards().forEach(dress);
 
-// The corner of a chart is pulled: its height stays.
+// When the corner of a chart is dragged, its new height is kept.
 document.addEventListener("pointerup", (event) => {
   const host = within(event, ".curve");
   const card = host?.style.height ? cardOf(host) : undefined;
@@ -78,7 +78,7 @@ let dragged: HTMLElement | null = null;
 const unmark = (...names: string[]) =>
   document.querySelectorAll(names.map((name) => "." + name).join()).forEach((card) => card.classList.remove(...names));
 
-/** The card over which another one is dragged, if it may be dropped there, and whether behind it. */
+/** The card that another one is dragged over, if it can be dropped there, and whether it would go behind it. */
 function target(event: DragEvent): { over: HTMLElement; behind: boolean } | null {
   const over = dragged && within(event, ".card");
   if (!over || over === dragged || over.parentElement !== dragged?.parentElement) return null;

@@ -1,15 +1,15 @@
-// Cards all of whose lines have one point: bars with the values, in place of a chart of dots.
+// Cards whose lines all have a single point show bars with the values instead of a chart of dots.
 import { make, runLabel, stepText } from "../../web/core/dom.ts";
 import type { CurveChart, CurveLine } from "./model.ts";
 import { show } from "./rows.ts";
 
-/** The lines of a chart, where there is nothing but a single value of each; none where a chart says more. */
+/** The lines of a chart if each has only a single value; empty if the chart shows more than that. */
 export function singles(chart: CurveChart, hidden: ReadonlySet<string>): CurveLine[] {
   const lines = chart.lines.filter(({ run, kind }) => kind === "group" || run === undefined || !hidden.has(run));
   return lines.every(({ y, side, kind }) => y.length === 1 && side === "left" && kind !== "member") ? lines : [];
 }
 
-/** Where each bar begins and ends, as shares of the width: all on one scale that has 0. */
+/** The start and end of each bar, as shares of the width, all on one scale that includes 0. */
 export function extents(values: readonly number[]): [from: number, to: number][] {
   const finite = values.filter(Number.isFinite);
   const [low, high] = [Math.min(0, ...finite), Math.max(0, ...finite)];
@@ -19,7 +19,7 @@ export function extents(values: readonly number[]): [from: number, to: number][]
   );
 }
 
-/** Shows the bars of a card, or takes them away where there are no lines. */
+/** Shows the bars of a card, or removes them if there are no lines. */
 export function showBars(card: HTMLElement, lines: readonly CurveLine[]): void {
   card.classList.toggle("single", lines.length > 0);
   card.querySelector(".bars")?.remove();

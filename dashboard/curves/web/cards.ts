@@ -1,5 +1,5 @@
-// Cards of curves: what they show, fetched for those on the screen, kept up to date, with one cursor for all.
-// dashboard/curves/routes.py answers; web/lines draws.
+// Cards of curves: their charts are fetched while on the screen and kept up to date, with one cursor for all.
+// dashboard/curves/routes.py serves the data; web/lines draws it.
 import { live } from "../../web/page/live.ts";
 import { settings as runSettings } from "../../runs/web/settings.generated.ts";
 import { runs } from "../../runs/web/state.ts";
@@ -47,11 +47,11 @@ const SETTLED_MS = 160;
 const MOST_REMEMBERED = 200;
 const RETRY_MS = 2000;
 const POINTS_AT_FIRST = 600;
-/** Keys on a card, and on one that fills the window. */
+/** The most keys on a card, and on a card that fills the window. */
 const MOST_KEYS = { card: 8, full: 40 };
 
 type Answer = ChartsAnswer & { arrays: Column[] };
-/** What is asked for of a chart. */
+/** What is requested for a chart. */
 interface Wanted {
   key: string;
   points: number;
@@ -60,23 +60,23 @@ interface Wanted {
 }
 
 let revision: number | null = null;
-/** Charts of cards that are not mounted now, so that they are there at once when they are again. */
+/** Charts of cards that are not mounted now, kept so that they appear at once when mounted again. */
 const remembered: Map<string, CurveChart> = new Map();
-/** The smoothing that the view had last. */
+/** The last smoothing in the view. */
 let saidWeight = state.weight;
-/** The horizontal axis that was chosen last, whether or not its metric was. */
+/** The last horizontal axis that was chosen, whether or not its metric was. */
 let kind = "";
 let asking = false;
 let askAgain = false;
 let retrying = 0;
-/** While a hand moves. */
+/** Set while the user is moving a control. */
 let settling: ReturnType<typeof setTimeout> | null = null;
 
 const ignoresOutliers = (key: string) => ownOf(key).inliers ?? read(({ ignoreOutliers }) => ignoreOutliers);
 const mostKeys = ({ element }: Card) =>
   !read(({ legend }) => legend) ? 0 : element.classList.contains("full") ? MOST_KEYS.full : MOST_KEYS.card;
 
-/** A hand zoomed: axes that it left alone go on fitting the data. */
+/** Called when the user zooms; axes that were left alone still fit the data. */
 function zoomed(card: Card, range: ShownRange & { changed: AxisName[] } | null) {
   marks.forgetClick();
   if (!range) return resetRange(card.key);
@@ -116,7 +116,7 @@ function draw(card: Card) {
 
 const redraw = () => state.cards.forEach(draw);
 
-/** Smooths the lines of a card again, and nothing else of it. */
+/** Smooths the lines of a card again and redraws nothing else. */
 function smoothAnew({ key, chart, model, plot }: Card) {
   const lines = chart?.lines.filter((line) => line.kind !== "member") ?? [];
   const updates = new Map(lines.map((line) => [line.id, smoothed(line, weightOf(key))]));
@@ -137,14 +137,14 @@ function wanted({ key, element, chart, version }: Card): Wanted {
   const has = chart?.points ?? 0;
   return {
     key,
-    // A few points more or less are not worth another answer.
+    // A few points more or less do not justify another request.
     points: has >= points * 0.6 && has <= points * 2 ? has : points,
     window: rangeOf(key)?.x ?? null,
     version,
   };
 }
 
-/** The view that the server answered last: without the runs that are switched off, and these. */
+/** The view that the server last answered: the view without its hidden runs, and the hidden runs. */
 let answered = { base: "", hidden: new Set<string>() };
 
 function viewOf(query: string) {
@@ -158,7 +158,7 @@ function viewOf(query: string) {
   };
 }
 
-/** Whether all that is wanted is here: runs were switched off since, or on again that have not been forgotten. */
+/** Whether all data needed is here; since the answer, runs may have been hidden, or shown again if it has them. */
 function isHere() {
   const now = viewOf(state.query);
   return !now.grouped && now.base === answered.base && [...answered.hidden].every((run) => now.hidden.has(run));
@@ -176,7 +176,7 @@ async function ask() {
     if (panel !== state.panel) return;
     receive(answer, query);
     answered = viewOf(query);
-    // Whoever has a picture gets all points.
+    // After a picture, all points are requested.
     if (Object.values(answer.charts).some(({ is_picture }) => is_picture)) askAgain = true;
   } catch (error) {
     if (panel === state.panel) charts.forEach(({ key }) => failed(state.cards.get(key), error));
@@ -188,14 +188,14 @@ async function ask() {
   }
 }
 
-/** A chart of another view has no button that asks again, as one that never came has. */
+/** Asks again for stale charts: they lack the retry button that a chart that never arrived has. */
 function retryStale() {
   if (!isHere() && visibleCards().some(({ chart }) => chart)) void ask();
 }
 
 /**
- * Asks for the charts that the page will show first, while Dash and the frame still start. Where settings that the
- * browser remembers may be part of the view, nothing is known yet.
+ * Asks for the charts that the page will show first, while Dash and the frame are still starting. Does nothing if
+ * settings remembered by the browser may be part of the view, which is then not known yet.
  */
 async function prefetch() {
   const query = location.search.replace(/^\?/, "");
@@ -208,8 +208,8 @@ async function prefetch() {
 }
 
 /**
- * Draws what the server sent.
- * @param isFirst it was asked for before anything was known: what is on the page is newer
+ * Draws the server's answer.
+ * @param isFirst whether it was requested before anything was known; anything already on the page is then newer
  */
 function receive({ charts, arrays, revision: at, traces }: Answer, requested: string, isFirst = false) {
   const settings = settingsOf(state.panel);
@@ -243,7 +243,7 @@ function remember(key: string, chart: CurveChart) {
   if (remembered.size > MOST_REMEMBERED) remembered.delete([...remembered.keys()][0]);
 }
 
-// --- cards come and go -------------------------------------------------------------------------------------
+// --- mounting and removing cards ---------------------------------------------------------------------------
 
 function mount(element: HTMLElement) {
   const key = element.dataset.key ?? "";
@@ -305,7 +305,7 @@ document.addEventListener("cards-visible", (event) => {
   void ask();
 });
 
-// --- what the page tells -----------------------------------------------------------------------------------
+// --- page events -------------------------------------------------------------------------------------------
 
 function withoutSmoothing(text: string): string {
   const rest = new URLSearchParams(text);
@@ -314,13 +314,13 @@ function withoutSmoothing(text: string): string {
 }
 
 callbacks("stepscope", {
-  /** View, new data or scheme changed. */
+  /** The view, the data or the color scheme changed. */
   curveNews(view: string | null, number: number | null, scheme: Scheme | null) {
     const [{ id: { panel } }] = callbackContext().inputs_list as [{ id: { panel: string } }];
     open(panel);
     const query = view ?? "";
     const recolored = scheme && scheme !== state.scheme;
-    // News of data alone change nothing before they are here.
+    // A change of the data alone changes nothing until the data arrive.
     const looks = withoutSmoothing(state.query) !== withoutSmoothing(query) || recolored || revision === null;
     [state.query, state.params, revision] = [query, new URLSearchParams(query), number ?? revision ?? 0];
     if (recolored) {
@@ -331,7 +331,7 @@ callbacks("stepscope", {
     state.shared = sharedOf(read(({ zoom }) => zoom));
     state.own = ownOfEntries(read(({ card }) => card));
     const weight = read(({ smoothing }) => smoothing);
-    // News of other things leave alone what the slider shows under the hand.
+    // Other changes leave the value under the user's hand on the slider alone.
     if (weight !== saidWeight && !settling) {
       saidWeight = weight;
       if (weight !== state.weight) smoothBy(weight);
@@ -342,12 +342,12 @@ callbacks("stepscope", {
     actions.follow();
     if (looks) redraw();
     marks.follow();
-    // What is on its way may be of a view that was left again.
+    // A request under way may be for a view that is already outdated.
     if (asking || !isHere()) void ask();
     profiled.follow(revision, null);
     return noUpdate();
   },
-  /** Another axis or scale: what was visible in the old unit means nothing in the new one. */
+  /** Another axis or scale was chosen: the visible range in the old unit means nothing in the new one. */
   curveAxisChanged(
     x: string,
     tag: string,
@@ -374,7 +374,7 @@ callbacks("stepscope", {
   },
 });
 
-/** The list of metrics opens with the focus in its field: before one is chosen the axis stays as it is. */
+/** Opens the list of metrics and focuses its field; until a metric is chosen the axis stays as it is. */
 function chooseMetric(panel: string) {
   const box = document.getElementById(`${panel}-axis-tag`);
   if (!box) return;
@@ -382,7 +382,7 @@ function chooseMetric(panel: string) {
   box.querySelector<HTMLInputElement>("input")?.focus();
 }
 
-/** Runs were switched on or off, or selected: what is here already is drawn before Dash hears of it. */
+/** Called when runs are switched on or off, or selected: draws the data already here before Dash hears of it. */
 function lookAhead() {
   const next = pageView.params();
   const rest = (of: URLSearchParams) => {
@@ -397,7 +397,7 @@ function lookAhead() {
   visibleCards().forEach(draw);
 }
 
-/** Draws fast while a hand moves; once it rests, `settle` draws once more, with fine edges. */
+/** Draws fast while the user moves a control; once it rests, `settle` draws once more with fine edges. */
 function moving(settle: () => void) {
   if (settling) clearTimeout(settling);
   settling = setTimeout(() => {
@@ -408,7 +408,7 @@ function moving(settle: () => void) {
   hasten(true);
 }
 
-/** Lines follow at once; what is exact comes when the slider rests. */
+/** The lines follow at once; the exact values arrive when the slider rests. */
 function smoothBy(next: number) {
   const raw = state.weight > 0 !== next > 0;
   state.weight = next;
@@ -419,13 +419,13 @@ function smoothBy(next: number) {
   }
 }
 
-// The slider's thumb tells while it moves; Dash hears of it when it is let go.
+// The slider's thumb reports its value while it moves; Dash learns of it only on release.
 function onSlider(thumb: Element) {
   const value = state.panel ? saidBySlider(thumb) : null;
   if (value !== null) choose(value);
 }
 
-/** A hand chooses another smoothing. */
+/** Called when the user chooses another smoothing. */
 function choose(next: number) {
   sayWeight(next, settingsOf(state.panel).smoothing.name, choose);
   if (next === state.weight) return;
@@ -443,7 +443,7 @@ prefetch().catch(() => undefined);
 
 /** For tests and benchmarks. */
 export const curveCards = {
-  /** How many answers were drawn. */
+  /** How many answers have been drawn. */
   drawn: 0,
   find: (key: string) => state.cards.get(key),
   visible: visibleCards,

@@ -1,4 +1,4 @@
-// Several tags in one chart: the sheet in which they are chosen.
+// Several tags in one chart: the sheet for choosing them.
 import { make } from "../../web/core/dom.ts";
 import { popover } from "../../web/core/popover.ts";
 import { sidesOf } from "./entries.ts";
@@ -6,7 +6,7 @@ import type { NamesAnswer } from "./messages.generated.ts";
 import { openSheet } from "./sheet.ts";
 import { api, assign, type Card, list, state } from "./state.ts";
 
-/** Asks which tags a chart is to have, each on the left or the right axis. */
+/** Asks which tags a chart should have, each on the left or the right axis. */
 export async function combine(card: Card): Promise<void> {
   const presses = popover.presses();
   const { tags } = await api().ask<NamesAnswer>("names", { view: state.params.toString() });

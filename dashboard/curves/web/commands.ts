@@ -1,4 +1,4 @@
-// The keys and gestures of cards of curves. Charts take keys themselves, where they have the focus.
+// Keys and gestures of cards of curves. A chart with the focus handles its own keys.
 import { type Command, register } from "../../web/core/commands.ts";
 import { endFull, zoomAll } from "./actions.ts";
 import { clear } from "./marks_table.ts";

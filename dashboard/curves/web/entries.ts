@@ -1,8 +1,8 @@
-// What the view says of cards of curves, as entries of the URL's lists: pure functions.
+// The view's settings for cards of curves, as entries of the URL's lists: pure functions.
 import type { Range } from "../../web/lines/scale.ts";
 import type { Zoom } from "../../web/lines/scene.ts";
 
-/** Two places on the horizontal axis of a card, that all cards show. */
+/** Two places on the horizontal axis of a card, shown on all cards. */
 export interface Marks {
   card: string;
   a: number | null;
@@ -23,12 +23,12 @@ function partsOf(entry: string): { key: string; value: string } {
   try {
     return { key: decodeURIComponent(written), value };
   } catch {
-    // By a hand that does not know what percent signs are for.
+    // Written by hand, with a stray percent sign.
     return { key: written, value };
   }
 }
 
-/** The visible parts of cards, by their keys. */
+/** The visible ranges of cards, by key. */
 export function rangesOf(entries: readonly string[]): Map<string, Zoom> {
   const found: Map<string, Zoom> = new Map();
   for (const { key, value } of entries.filter((entry) => entry.includes(":")).map(partsOf)) {
@@ -47,7 +47,7 @@ export function rangeEntries(ranges: ReadonlyMap<string, Zoom>): string[] {
 
 const edgesText = (pair: Range) => pair.map((edge) => Number(edge.toPrecision(12))).join(",");
 
-/** The part of the horizontal axis that all cards show. */
+/** The part of the horizontal axis that all cards share. */
 export function sharedOf(text: string): Range | null {
   const [low, high] = text.split(",").map((edge) => (edge === "" ? NaN : Number(edge)));
   return Number.isFinite(low) && Number.isFinite(high) ? [low, high] : null;
@@ -55,27 +55,27 @@ export function sharedOf(text: string): Range | null {
 
 export const sharedText = (shared: Range | null): string => (shared ? edgesText(shared) : "");
 
-/** What a card shows: its own part of an axis, or else of the horizontal one that of all cards. */
+/** The visible range of a card: its own for each axis, or else, for the horizontal axis, that of all cards. */
 export const shownOf = (ranges: ReadonlyMap<string, Zoom>, shared: Range | null, key: string): Zoom | null => {
   const own = ranges.get(key);
   return own || shared ? { x: own?.x ?? shared ?? undefined, y: own?.y, y2: own?.y2 } : null;
 };
 
-/** The ranges without those of horizontal axes, for all of which one holds now. */
+/** The ranges without their horizontal parts, which one shared range now replaces. */
 export function withoutX(ranges: ReadonlyMap<string, Zoom>): Map<string, Zoom> {
   const kept = [...ranges].filter(([, { y, y2 }]) => y || y2);
   return new Map(kept.map(([key, { y, y2 }]) => [key, { y, y2 }]));
 }
 
-/** What one card is drawn by in place of what all are. */
+/** Settings of one card that override those of all cards. */
 export interface Own {
   scale?: "linear" | "log";
   smoothing?: number;
-  /** Whether its vertical axis leaves outliers out. */
+  /** Whether its vertical axis ignores outliers. */
   inliers?: boolean;
 }
 
-/** What single cards are drawn by, by their keys; dashboard/curves/settings.py reads the same. */
+/** The settings of single cards, by key; dashboard/curves/settings.py reads the same entries. */
 export function ownOf(entries: readonly string[]): Map<string, Own> {
   const found: Map<string, Own> = new Map();
   for (const { key, value } of entries.map(partsOf)) {
@@ -97,14 +97,14 @@ const ownWords = ({ scale, smoothing, inliers }: Own): string[] => [
   ...(inliers === undefined ? [] : [inliers ? "inliers" : "all"]),
 ];
 
-/** The entries with what a card is drawn by in place of what they had for it. */
+/** Replaces a card's entry with its own settings. */
 export function withOwn(entries: readonly string[], key: string, own: Own): string[] {
   const words = ownWords(own);
   const others = entries.filter((entry) => partsOf(entry).key !== key);
   return words.length ? [...others, `${entryKey(key)}:${words}`] : others;
 }
 
-/** What is special about a card, in words. */
+/** Describes a card's own settings in words. */
 export const ownText = ({ scale, smoothing, inliers }: Own): string =>
   [
     ...(scale ? [`y: ${scale}`] : []),
@@ -112,7 +112,7 @@ export const ownText = ({ scale, smoothing, inliers }: Own): string =>
     ...(inliers === undefined ? [] : [inliers ? "outliers ignored" : "outliers shown"]),
   ].join(" · ");
 
-/** Zooms of cards, without those that leave a step out. */
+/** The zooms of cards, without those that exclude a step. */
 export function withStep(entries: readonly string[], step: number): string[] {
   return entries.filter((entry) => {
     const [low, high] = partsOf(entry).value.split(",");
@@ -120,13 +120,13 @@ export function withStep(entries: readonly string[], step: number): string[] {
   });
 }
 
-/** The heights of charts that a hand has chosen, by their keys. */
+/** The chart heights chosen by the user, by key. */
 export function heightsOf(entries: readonly string[]): Map<string, number> {
   const all = entries.map(partsOf).map(({ key, value }): [string, number] => [key, Number(value)]);
   return new Map(all.filter(([, height]) => height >= LEAST_HEIGHT && height <= MOST_HEIGHT));
 }
 
-/** The entries with a card's height in place of what they had for it. */
+/** Replaces a card's entry with its height. */
 export const withHeight = (entries: readonly string[], key: string, height: number): string[] => [
   ...entries.filter((entry) => partsOf(entry).key !== key),
   `${entryKey(key)}:${height}`,
@@ -146,11 +146,11 @@ export function marksOf(entries: readonly string[]): Marks {
 export const markEntries = ({ card, a, b }: Marks): string[] =>
   a === null ? [] : [`card:${card}`, `a:${a}`, ...(b === null ? [] : [`b:${b}`])];
 
-/** A click marks A, the next one B, the one after that begins again. */
+/** The first click sets mark A, the next mark B, and the one after that starts over. */
 export const marked = (marks: Marks, card: string, x: number): Marks =>
   marks.a === null || marks.b !== null ? { card, a: x, b: null } : { card, a: marks.a, b: x };
 
-/** Whether a key is that of several tags in one chart, put there by hand. */
+/** Whether a key stands for several tags that the user combined in one chart. */
 export const isCombined = (key: string) => key.startsWith("[[");
 
 /** The tags of a key, on the left and on the right axis. */

@@ -1,5 +1,5 @@
-// Which run is pointed at: its curves stand out in all cards where the list of runs is pointed at, and its row is marked
-// there where a curve is.
+// Links curves and the list of runs: pointing at a run in the list highlights its curves in all cards, and pointing at
+// a curve marks its run's row in the list.
 import { membersOf } from "../../runs/web/cells.ts";
 import { isHead, type Item } from "../../runs/web/items.ts";
 import { point } from "../../runs/web/pointed.ts";
@@ -11,7 +11,7 @@ import { allCards, type Card, readSetting } from "./state.ts";
 const NONE: ReadonlySet<string> = new Set();
 let inList = NONE;
 
-/** Brings a card's emphasis in line with the run that is pointed at, or else those that are selected. */
+/** Highlights the lines of the run that is pointed at in a card, or else those of the selected runs. */
 export function light({ chart, plot }: Card): void {
   const selected = new Set(readSetting(runSettings.select));
   const of = (runs: ReadonlySet<string>) => (chart?.lines ?? []).filter((line) => isOf(line, runs)).map(({ id }) => id);
@@ -29,17 +29,17 @@ function pointAt(item: Item | null) {
 
 document.addEventListener("pointerover", (event) => pointAt(itemAt(event)));
 document.documentElement.addEventListener("pointerleave", () => pointAt(null));
-// With the keyboard the row that has the focus is the one that is pointed at.
+// With the keyboard, the focused row counts as the one that is pointed at.
 document.addEventListener("focusin", (event) => {
   if (event.target instanceof Element && event.target.matches(":focus-visible")) pointAt(itemAt(event));
 });
 
 const runsOf = (line: CurveLine | null): string[] => line?.runs ?? (line?.run === undefined ? [] : [line.run]);
 
-/** A curve is pointed at, or none. */
+/** Called when the pointer moves onto a curve, or off all curves. */
 export const pointAtLine = (line: CurveLine | null): void => point(runsOf(line));
 
-/** A curve was clicked: its row comes into sight. */
+/** Called when a curve is clicked: scrolls its row into view. */
 export function showInList(line: CurveLine | null): void {
   const [run] = runsOf(line);
   if (run === undefined) return;

@@ -1,4 +1,4 @@
-// Two marks on the horizontal axis of all cards, and a table of the values at them and of what lies between.
+// Two marks on the horizontal axis of all cards, and a table of the values at and the changes between them.
 import { tip } from "../../web/core/commands.ts";
 import { type Child, iconButton, make, stepText, storage, toClipboard } from "../../web/core/dom.ts";
 import { duration } from "../../web/cards/step_slider.ts";
@@ -15,7 +15,7 @@ const HEIGHT_KEY = "stepscope-dock";
 const USUAL_HEIGHT = 220;
 const LEAST_HEIGHT = 90;
 const MOST_HEIGHT = 0.7;
-/** A double click, which resets the zoom, begins with a click as well: each waits for what follows. */
+/** A double click, which resets the zoom, also begins with a click, so each click waits to see what follows. */
 const DOUBLE_CLICK_MS = 250;
 const DOUBLE_CLICK_PX = 4;
 
@@ -23,14 +23,14 @@ interface Column {
   title: string;
   key: (row: Change) => string | number;
   cell: (row: Change) => Child;
-  /** Sorted as text, and shown on the left. */
+  /** Sorted as text and aligned to the left. */
   text?: boolean;
 }
 type NumberOf = Exclude<keyof Change, "line">;
 
 let marks = NO_MARKS;
 let sort = { column: 2, descending: true };
-/** What the table was made of. */
+/** What the current table was built from. */
 let drawn = "";
 let waiting: { timer: ReturnType<typeof setTimeout>; act: () => void; at: MouseEvent } | null = null;
 
@@ -65,7 +65,7 @@ function set(next: Marks) {
   draw();
 }
 
-/** Takes the marks away; tells whether there were any. */
+/** Removes the marks; returns whether there were any. */
 export function clear(): boolean {
   if (marks.a === null || !dock()) return false;
   set(NO_MARKS);
@@ -84,7 +84,7 @@ export function place(card: Card): void {
   if (card.key === marks.card) table();
 }
 
-/** The view changed: the marks are where it says. */
+/** Called when the view changes: takes the marks from it. */
 export function follow(): void {
   marks = marksOf(read((settings) => settings.marks));
   draw();

@@ -1,4 +1,4 @@
-// The menus of a card of curves, and of all of them: downloads, pictures, limits of the axes.
+// The menus of a single card of curves and of all of them: downloads, pictures, axis limits.
 import { make, toClipboard } from "../../web/core/dom.ts";
 import { saveBlob, saveText } from "../../web/core/download.ts";
 import { popover } from "../../web/core/popover.ts";
@@ -41,7 +41,7 @@ function item(text: string, act: () => unknown): HTMLElement {
   return button;
 }
 
-/** Links to tables of every point: of one card, or of all tags. */
+/** Links to tables of every point of one card, or of all tags. */
 function tables(key?: string): HTMLAnchorElement[] {
   return Object.entries(FORMATS).map(([format, text]) => {
     const query = new URLSearchParams({ view: view.query(), format, ...(key === undefined ? {} : { key }) });
@@ -102,7 +102,7 @@ export function allMenu(button: HTMLElement): void {
   );
 }
 
-/** Choices of one thing, the first of them that of all cards. */
+/** A list of choices, the first of which is the setting of all cards. */
 function choices(label: string, chosen: string, options: Record<string, string>, choose: (value: string) => void) {
   const list = make(
     "select",
@@ -114,7 +114,7 @@ function choices(label: string, chosen: string, options: Record<string, string>,
   return make("label", {}, make("span", {}, label), list);
 }
 
-/** What this card is drawn by in place of what all are. */
+/** Settings of this card that override those of all cards. */
 function ownForm({ key }: Card): HTMLElement {
   let own = { ...ownEntries(list("card")).get(key) };
   const set = (part: Own) => {
@@ -145,7 +145,7 @@ function ownForm({ key }: Card): HTMLElement {
   );
 }
 
-/** Fields for the ends of the axes; empty ends fit the data. */
+/** Fields for the ends of the axes; empty ones fit the data. */
 function limits(card: Card): HTMLFormElement {
   const range = rangeOf(card.key) ?? {};
   const has = (side: Side) => card.chart?.lines.some((line) => line.side === side);

@@ -1,6 +1,6 @@
 // Made from stepscope.dashboard.curves.messages by `python -m tools.generate_page`; change them there.
 
-/** What is told of a line besides its points. */
+/** A line without its points. */
 export interface LineAbout {
   light: string;
   dark: string;
@@ -15,14 +15,14 @@ export interface LineAbout {
   runs?: string[];
 }
 
-/** The charts that changed of those that were asked for; and whether the log directory has traces. */
+/** The requested charts that changed, and whether the log directory has traces. */
 export interface ChartsAnswer {
   revision: number;
   traces: boolean;
   charts: Record<string, SentChart>;
 }
 
-/** The points nearest to a place, among all of the lines, by the lines' ids. */
+/** By line id, the point nearest to a position, among all points of the line. */
 export interface ValuesAnswer {
   points: Record<string, PointAt>;
 }
@@ -32,7 +32,7 @@ export interface NamesAnswer {
   tags: string[];
 }
 
-/** Steps of all traces that are known so far, unless they are those of the version that the page has. */
+/** Steps of all traces, as far as known; left out if the page already has this version. */
 export interface StepsNews {
   revision: number;
   version: string;
@@ -40,7 +40,7 @@ export interface StepsNews {
   traces?: StepsOfTrace[];
 }
 
-/** A chart with its version; ``raw_version`` is equal where nothing but the smoothing differs. */
+/** A chart with its version; ``raw_version`` is the same if only the smoothing differs. */
 export interface SentChart {
   is_picture: boolean;
   x: AxisAbout;
@@ -55,7 +55,7 @@ export interface SentChart {
   points: number;
 }
 
-/** What a line has at a place; numbers that JSON has not are texts. */
+/** A line's point at a position; numbers that JSON cannot represent are strings. */
 export interface PointAt {
   x?: number | string;
   value?: number | string;
@@ -67,7 +67,7 @@ export interface PointAt {
   members?: number | string;
 }
 
-/** Which steps of its runs a trace covers. */
+/** Steps of its runs that a trace covers. */
 export interface StepsOfTrace {
   id: string;
   run: string;
@@ -83,7 +83,7 @@ export interface StepsOfTrace {
   wall: [number, number] | null;
 }
 
-/** What a horizontal axis is; of a metric its tag is the label. */
+/** A horizontal axis; for a metric, the label is its tag. */
 export interface AxisAbout {
   kind: "step" | "relative" | "wall" | "metric";
   scale: "linear" | "log" | "time";
@@ -93,7 +93,7 @@ export interface AxisAbout {
   label: string;
 }
 
-/** A line: how many points it has, in all and in the visible part, and where its columns are in the pack. */
+/** A line: its number of points, in total and in the visible part, and the places of its columns in the pack. */
 export interface SentLine {
   light: string;
   dark: string;
@@ -111,7 +111,7 @@ export interface SentLine {
   columns: Record<string, number>;
 }
 
-/** A place on the horizontal axis that something is to be said of. */
+/** A vertical rule with a title, at a position on the horizontal axis. */
 export interface Rule {
   light: string;
   dark: string;

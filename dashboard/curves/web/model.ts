@@ -1,4 +1,4 @@
-// From what the server sends of a chart (dashboard/curves/chart.py) to what the engine draws: pure functions.
+// Turns a chart from the server (dashboard/curves/chart.py) into what the engine draws: pure functions.
 import type { Column } from "../../web/core/binary.ts";
 import type { Range } from "../../web/lines/scale.ts";
 import { type Key, withoutCommonFolder } from "../../web/lines/legend.ts";
@@ -11,10 +11,10 @@ type NotFinite = SentChart["marks"][number][2];
 export interface CurveLine extends LineAbout {
   x: Values;
   y: Values;
-  /** Of the finite values from behind the point before, exclusively, to each point; where some points were left out. */
+  /** Means of the finite values after the previous point, up to each point; only if some points were left out. */
   mean?: Values;
   count?: ArrayLike<number>;
-  /** The line at the smoothing of the chart; where some points were left out. */
+  /** The line smoothed by the chart's smoothing; only if some points were left out. */
   smooth?: Values;
   low?: Values;
   high?: Values;
@@ -25,7 +25,7 @@ export interface CurveLine extends LineAbout {
 }
 /** A chart with the columns of its lines. */
 export type CurveChart = Omit<SentChart, "lines"> & { lines: CurveLine[]; smoothing: number };
-/** What a chart is drawn by. */
+/** What determines how a chart is drawn. */
 export interface Looks {
   weight: number;
   scheme: Scheme;
@@ -35,7 +35,7 @@ export interface Looks {
   yScale: "linear" | "log";
   range: Zoom | null;
   spans: Span[];
-  /** More keys than these do not stand on the chart itself. */
+  /** The most keys that are shown on the chart itself. */
   mostKeys: number;
 }
 
@@ -46,7 +46,7 @@ const MARKS: Record<NotFinite, Pick<Mark, "edge" | "shape">> = {
   "-Inf": { edge: "bottom", shape: "triangle-down" },
 };
 
-/** Powers of the last weight: all lines are smoothed by one, and a power costs more than the rest of a point. */
+/** Powers of the last weight: all lines share it, and a power costs more than everything else for a point. */
 const known = { weight: NaN, powers: new Float64Array(256) };
 
 function powersOf(weight: number) {
@@ -58,9 +58,9 @@ function powersOf(weight: number) {
 }
 
 /**
- * TensorBoard's smoothing: an exponential moving average without the bias of its start; what is not finite is skipped.
- * @param means of the finite values from behind the point before, exclusively, to each point
- * @param counts how many these are; with both, points that were left out count as their mean
+ * TensorBoard's smoothing: an exponential moving average without its starting bias; non-finite values are skipped.
+ * @param means means of the finite values after the previous point, up to and including each point
+ * @param counts how many values each mean covers; with both, points that were left out count as their mean
  */
 export function smooth(y: ArrayLike<number>, weight: number, means?: ArrayLike<number>, counts?: ArrayLike<number>) {
   return means && counts
@@ -68,7 +68,7 @@ export function smooth(y: ArrayLike<number>, weight: number, means?: ArrayLike<n
     : average(y, weight, y, Int32Array.from(y, (value) => (Number.isFinite(value) ? 1 : 0)));
 }
 
-/** What `smooth` does, in loops of their own: a hand waits for them. */
+/** Does the work of `smooth` in separate loops, because the user waits for them. */
 function average(y: ArrayLike<number>, weight: number, means: ArrayLike<number>, counts: ArrayLike<number>) {
   const n = y.length;
   const out = new Float64Array(n);
@@ -76,7 +76,7 @@ function average(y: ArrayLike<number>, weight: number, means: ArrayLike<number>,
   let last = 0;
   let decay = 1;
   let i = 0;
-  // The bias of the start decays until 1 - decay cannot feel it; numbers smaller still would be slow.
+  // The starting bias decays until it no longer affects 1 - decay; even smaller numbers would be slow.
   for (; i < n && decay > 1e-20; i += 1) {
     const count = counts[i];
     if (count > 0) {
@@ -102,14 +102,14 @@ function allEqual(y: ArrayLike<number>) {
   return true;
 }
 
-/** A line's values at a smoothing, exact where all of its points are here. */
+/** A line's values at a smoothing, exact if all of its points are here. */
 export function smoothed(line: CurveLine, weight: number): Values {
   if (weight <= 0 || line.y.length < 2 || (!line.mean && allEqual(line.y))) return line.y;
   if (line.smooth && line.smoothing === weight) return line.smooth;
   return smooth(line.y, weight, line.mean, line.count);
 }
 
-/** A chart as the server sent it, its lines with their columns. */
+/** A chart as the server sent it, with the columns of its lines filled in. */
 export function received(chart: SentChart, arrays: Column[], smoothing: number): CurveChart {
   const lines = chart.lines.map(({ columns, ...line }) => {
     const found = Object.fromEntries(Object.entries(columns).map(([name, at]) => [name, arrays[at]]));
@@ -118,7 +118,7 @@ export function received(chart: SentChart, arrays: Column[], smoothing: number):
   return { ...chart, lines, smoothing };
 }
 
-/** The places of TensorBoard's percentiles among what is drawn: ceil(0.05 (n - 1)) and floor(0.95 (n - 1)). */
+/** TensorBoard's percentile range of the drawn values, from place ceil(0.05 (n - 1)) to floor(0.95 (n - 1)). */
 export function inliers(lines: readonly { y: Values }[], log: boolean): Range | null {
   let n = 0;
   for (const line of lines) n += line.y.length;
@@ -134,11 +134,11 @@ export function inliers(lines: readonly { y: Values }[], log: boolean): Range | 
   return log ? [10 ** (low - margin), 10 ** (high + margin)] : [low - margin, high + margin];
 }
 
-/** Whether a line is of one of the runs. */
+/** Whether a line belongs to one of the runs. */
 export const isOf = (line: CurveLine, runs: ReadonlySet<string>) =>
   (line.run !== undefined && runs.has(line.run)) || (line.runs ?? []).some((run) => runs.has(run));
 
-/** The first of the lines that are alike. */
+/** The first of each set of lines that are alike. */
 function firstOf(lines: readonly CurveLine[], likeness: (line: CurveLine) => string): CurveLine[] {
   const found: Map<string, CurveLine> = new Map();
   for (const line of lines) if (!found.has(likeness(line))) found.set(likeness(line), line);
@@ -146,8 +146,8 @@ function firstOf(lines: readonly CurveLine[], likeness: (line: CurveLine) => str
 }
 
 /**
- * What colors and dashes mean: runs or tags by their colors; where there are several of both, tags by their dashes and
- * the axis they are on, then runs. The first are those of tags.
+ * What colors and dashes mean: runs or tags by color. If there are several of both, tags by their dashes and axes,
+ * followed by runs. The first `tags` keys are those of tags.
  */
 export function keysOf(lines: readonly CurveLine[], scheme: Scheme): { keys: Key[]; tags: number } {
   const main = lines.filter(({ kind }) => kind !== "member");
@@ -177,7 +177,7 @@ export function modelOf(chart: CurveChart, on: Looks): Model {
   const isHidden = (line: CurveLine) => line.run !== undefined && line.kind !== "group" && on.hidden.has(line.run);
   const shown = chart.lines.filter((line) => !isHidden(line));
   const { keys, tags } = keysOf(shown, on.scheme);
-  // Which dash is which tag is said nowhere else.
+  // Nothing else shows which dash means which tag.
   const legend = keys.length < 2
     ? []
     : keys.length <= on.mostKeys
@@ -187,7 +187,7 @@ export function modelOf(chart: CurveChart, on: Looks): Model {
     : [];
   const lines = shown.map((line): Line => {
     const y = line.kind === "member" ? line.y : smoothed(line, on.weight);
-    // Where runs are selected, only theirs are told by bands.
+    // If runs are selected, only their bands are drawn.
     const banded = !on.selected.size || isOf(line, on.selected);
     return {
       id: line.id,
@@ -234,7 +234,7 @@ export function modelOf(chart: CurveChart, on: Looks): Model {
 
 const axisOf = (line: CurveLine) => (line.side === "right" ? "y2" : "y");
 
-/** Points that are not finite, at the edges, and the best of each line. */
+/** Marks for non-finite points, at the edges, and for the best point of each line. */
 function marksOf(chart: CurveChart, { scheme }: Looks, isHidden: (line: CurveLine) => boolean): Mark[] {
   const lost = chart.marks.map(([index, x, what]) => ({ line: chart.lines[index], x, what }))
     .filter(({ line }) => !isHidden(line))

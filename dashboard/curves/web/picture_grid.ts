@@ -1,4 +1,4 @@
-// Where pictures stand that are put side by side.
+// Layout of pictures placed side by side.
 
 interface Size {
   width: number;
@@ -7,7 +7,7 @@ interface Size {
 
 const GAP = 16;
 
-/** About as many across as down, each in a cell that has room for the largest. */
+/** A grid with about as many columns as rows, each cell large enough for the largest picture. */
 export function grid(sizes: readonly Size[]): Size & { places: { x: number; y: number }[] } {
   const across = Math.max(1, Math.round(Math.sqrt(sizes.length)));
   const wide = Math.max(...sizes.map((size) => size.width)) + GAP;

@@ -1,4 +1,4 @@
-// From the curves to the Timeline: which profiled step is meant, a choice where there are several, and its button.
+// From the curves to the Timeline: picks the profiled step, offers a choice if there are several, and makes the button.
 import { icon, make, stepText } from "../../web/core/dom.ts";
 import { popover } from "../../web/core/popover.ts";
 import { loop } from "../../web/lines/loop.ts";
@@ -15,7 +15,7 @@ interface Spot {
   clientX: number;
   clientY: number;
 }
-/** A run, and which of its steps is offered. */
+/** A run and the step of it that is offered. */
 interface Offer extends Pick<Found, "name" | "entries"> {
   entry: Entry;
 }
@@ -31,7 +31,7 @@ const show = (entry: Entry) =>
 const offersOf = (found: readonly Found[]): Offer[] =>
   found.map(({ name, entries, near }) => ({ name, entries, entry: near }));
 
-/** Entries of a menu: the step of each run, or that of one run in every trace that has it. */
+/** Menu entries: the step of each run, or the step of a single run in every trace that has it. */
 function choices(offers: readonly Offer[], isNear: boolean): ([string, () => void] | Node)[] {
   const all = offers.flatMap(({ name, entries, entry }) => {
     const said = stepText(entry.step);
@@ -48,13 +48,13 @@ function choices(offers: readonly Offer[], isNear: boolean): ([string, () => voi
 }
 
 function openMenu(card: Card, offers: readonly Offer[], isNear: boolean, { clientX, clientY }: Spot) {
-  // The last move of the pointer is still to be drawn.
+  // The pointer's last move has not been drawn yet.
   loop.before(card, leave);
   const place = { left: clientX, top: clientY, bottom: clientY };
   popover.menu(card.plot.element, "Profiled steps", choices(offers, isNear), place);
 }
 
-/** The strip of bands was clicked: to the step there, or to a choice where several runs have one. */
+/** Handles a click on the strip of bands: opens the step there, or a menu if several runs have one. */
 export function open(card: Card, x: number, event: MouseEvent, spans: readonly Span[]): void {
   const runs = new Set(spans.filter(isProfiled).map((span) => span.run));
   const offers = offersOf(profiledAt(card, x).filter((one) => runs.has(one.run)));
@@ -62,7 +62,7 @@ export function open(card: Card, x: number, event: MouseEvent, spans: readonly S
   else if (offers.length) openMenu(card, offers, false, event);
 }
 
-/** A menu was asked for at a place, or Enter pressed there; where nothing is to be offered the browser's own comes. */
+/** Handles a context menu request or Enter at a place; with nothing to offer, the browser shows its own menu. */
 export function menu(card: Card, x: number, event: MouseEvent | KeyboardEvent): void {
   const all = profiledAt(card, x);
   if (!all.length) return;
@@ -74,7 +74,7 @@ export function menu(card: Card, x: number, event: MouseEvent | KeyboardEvent): 
   openMenu(card, offersOf(exact.length ? exact : all), !exact.length, spot);
 }
 
-/** Buttons for the step that is marked: to it, or to the nearest that was profiled. */
+/** A button for the marked step, leading to that step or to the nearest one that was profiled. */
 export function actions(card: Card, x: number): HTMLButtonElement[] {
   const all = profiledAt(card, x);
   if (!all.length) return [];

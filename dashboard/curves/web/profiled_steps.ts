@@ -1,5 +1,5 @@
-// Steps that traces cover, on the curves of their runs: bands behind the lines, and the way back from the Timeline.
-// dashboard/panels/timeline/routes_steps.py tells them; dashboard/traces/step_ranges.py says how steps are joined.
+// Steps covered by traces, on the curves of their runs: bands behind the lines, and the way back from the Timeline.
+// dashboard/panels/timeline/routes_steps.py serves them; dashboard/traces/step_ranges.py explains how steps are joined.
 import { runs as pageRuns } from "../../runs/web/state.ts";
 import { stepText } from "../../web/core/dom.ts";
 import { Api } from "../../web/core/request.ts";
@@ -25,21 +25,21 @@ import {
 
 const AGAIN_MS = 1000;
 
-/** A band, and the run that was profiled. */
+/** A band and the run that was profiled. */
 interface ProfiledSpan extends Span {
   run: string;
 }
-/** What was profiled of a run at a place of a card. */
+/** The profiled steps of a run at a place of a card. */
 export interface Found {
   run: string;
   name: string;
-  /** All that was profiled of the run. */
+  /** All profiled steps of the run. */
   entries: Entry[];
-  /** The step under the place; null where it was not profiled. */
+  /** The step at this place; null if it was not profiled. */
   exact: Entry | null;
-  /** That, or else the one nearest. */
+  /** The exact step, or else the nearest one. */
   near: Entry;
-  /** How far that is, in steps. */
+  /** How far away `near` is, in steps. */
   away: number;
 }
 const api = new Api("api/timeline");
@@ -55,19 +55,19 @@ let requested: number | null = null;
 let asking = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Calls back when bands have to be drawn again. */
+/** Calls back when bands must be redrawn. */
 export const onNews = (listener: () => void): void => void listeners.push(listener);
-/** Calls back when it is known again which steps were profiled, whether curves are shown or not. */
+/** Calls back when the profiled steps have been updated, whether curves are shown or not. */
 export const onKnown = (listener: () => void): void => void waiting.push(listener);
-/** Asks which steps were profiled, where no curves are shown. */
+/** Asks which steps were profiled, for use where no curves are shown. */
 export const know = (): void => void ask();
-/** What was profiled of a run at a step; the first trace that has it. */
+/** The profiled entry of a run at a step, from the first trace that has it. */
 export const profiledAtStep = (run: string, step: number): Entry | null =>
   entriesAt(byRun.get(run)?.entries ?? [], step)[0] ?? null;
-/** Changes with what is known. */
+/** Changes whenever the known steps change. */
 export const version = (): string => known;
 
-// --- what the server tells -----------------------------------------------------------------------------------
+// --- data from the server ------------------------------------------------------------------------------------
 
 async function ask() {
   if (asking || document.hidden) return;
@@ -83,7 +83,7 @@ async function ask() {
       if (showsProfiled()) { for (const listener of listeners) listener(); }
     }
   } catch {
-    // The server is away; the next revision asks again.
+    // The server is unreachable; the next revision triggers another request.
   } finally {
     asking = false;
   }
@@ -92,7 +92,7 @@ async function ask() {
   else if (pending) timer = setTimeout(ask, AGAIN_MS);
 }
 
-/** News of the log directory: whether it has traces, and its revision. */
+/** Takes in news of the log directory: whether it has traces, and its revision. */
 export function follow(revision: number | null, traces: boolean | null): void {
   there = traces ?? there;
   latest = revision ?? latest;
@@ -101,7 +101,7 @@ export function follow(revision: number | null, traces: boolean | null): void {
 
 // --- bands ---------------------------------------------------------------------------------------------------
 
-/** The runs of a chart that have traces, each with the first of its lines that is shown. */
+/** The runs of a chart that have traces, each with the first of its visible lines. */
 function runsOf(chart: CurveChart): { run: string; line: CurveLine; profiled: Profiled }[] {
   const hidden = new Set(view.params().getAll("hide"));
   const found: Map<string, { run: string; line: CurveLine; profiled: Profiled }> = new Map();
@@ -119,7 +119,7 @@ function runsOf(chart: CurveChart): { run: string; line: CurveLine; profiled: Pr
 
 const nameOf = (run: string, line: CurveLine): string => pageRuns.label(line.kind === "group" ? run : line.label);
 
-/** Bands for a chart, as the engine draws spans. */
+/** The bands of a chart, as spans that the engine draws. */
 export function spans(chart: CurveChart, scheme: Scheme): ProfiledSpan[] {
   if (!byRun.size || !showsProfiled()) return [];
   return runsOf(chart).flatMap(({ run, line, profiled }) =>
@@ -131,7 +131,7 @@ export function spans(chart: CurveChart, scheme: Scheme): ProfiledSpan[] {
         x1: place[1],
         color: line[scheme],
         run,
-        // There may be hundreds, and few are ever read.
+        // There may be hundreds, of which few are ever read.
         get title() {
           return `${nameOf(run, line)}: ${stretchText(stretch)} profiled, click for the Timeline`;
         },
@@ -142,9 +142,9 @@ export function spans(chart: CurveChart, scheme: Scheme): ProfiledSpan[] {
 
 export const isProfiled = (span: Span): span is ProfiledSpan => "run" in span;
 
-// --- which step is meant ---------------------------------------------------------------------------------------
+// --- choosing the step -----------------------------------------------------------------------------------------
 
-/** What was profiled at a place of a card: for each run with traces the step under it, or else the one nearest. */
+/** The profiled steps at a place of a card: for each run with traces, the step there or else the nearest. */
 export function profiledAt(card: Card, x: number): Found[] {
   const { chart } = card;
   if (!byRun.size || !chart || !showsProfiled()) return [];
@@ -170,7 +170,7 @@ export function profiledAt(card: Card, x: number): Found[] {
   });
 }
 
-/** What the cursor's box says of the step under it; empty where it was not profiled. */
+/** The cursor box's hint about the step under it; empty if it was not profiled. */
 export function hint(card: Card, x: number): string {
   const exact = profiledAt(card, x).map((one) => one.exact).filter((entry) => entry !== null);
   if (!exact.length) return "";
@@ -184,11 +184,11 @@ export function hint(card: Card, x: number): string {
 /** The steps of one trace. */
 export const stepsOf = (traceId: string): Promise<StepsOfTrace> => api.ask<StepsOfTrace>("steps", { id: traceId });
 
-/** Parameters with which runs are shown, whatever hides them now. */
+/** Parameters that make runs visible, whatever hides them now. */
 function shown(runs: readonly string[]): Record<string, string[]> {
   const params = view.params();
   const { rows: listed, isOn, around } = pageRuns;
-  // A search that hides one of them is given up, and what it showed with it.
+  // A search that hides one of the runs is dropped, along with what it showed.
   const unsearched = runs.some((run) => !listed.has(run));
   const found = runs.map((run) => ({ run, row: listed.get(run) }))
     .filter(({ row }) => !row || unsearched || !isOn(row));
@@ -214,8 +214,8 @@ async function cardOf(runs: readonly string[]): Promise<string> {
 }
 
 /**
- * Shows a step on the curves: opens the Scalars with the step marked on all cards, and the run switched on.
- * @param run that of the curves or of the trace
+ * @param run the run of the curves or of the trace
+ * @param step the step as the curves count it
  * @param step as the curves count
  */
 export async function showStep(run: string, step: number): Promise<void> {
@@ -223,7 +223,7 @@ export async function showStep(run: string, step: number): Promise<void> {
   const runs = row ? row.runs : [run];
   const before = view.values("tab").join();
   const key = await cardOf(runs);
-  // Who went to another tab meanwhile stays there.
+  // A user who has switched to another tab meanwhile stays there.
   if (view.values("tab").join() !== before) return;
   const { axis, marks, range, zoom, full } = settingsOf("scalars");
   const shared = sharedOf(view.read(zoom));
@@ -231,7 +231,7 @@ export async function showStep(run: string, step: number): Promise<void> {
   view.open("scalars", {
     [axis.name]: axis.format("step"),
     [marks.name]: key ? markEntries({ card: key, a: step, b: null }) : [],
-    // A zoom may not have the step in it; one of another axis means nothing.
+    // The zoom may not include the step, and a zoom of another axis means nothing.
     [zoom.name]: view.read(axis) === "step" && shared && shared[0] <= step && step <= shared[1]
       ? [view.read(zoom)]
       : [],

@@ -1,4 +1,4 @@
-// What a card has at one place of its axis, and how its numbers are written: pure functions.
+// The values of a card at one place of its axis, and how numbers are formatted: pure functions.
 import { shortNumber } from "../../web/core/numbers.ts";
 import { isSorted } from "../../web/lines/points.ts";
 import type { NearestPoint } from "../../web/lines/chart.ts";
@@ -6,13 +6,13 @@ import type { Values } from "../../web/lines/scene.ts";
 import type { PointAt } from "./messages.generated.ts";
 import type { CurveChart, CurveLine } from "./model.ts";
 
-/** A line's point nearest to a place; what is not known of it is NaN. */
+/** A line's point nearest to a place; unknown values are NaN. */
 export interface Row {
   line: CurveLine;
   x: number;
-  /** As it is drawn. */
+  /** As drawn. */
   y: number;
-  /** As it was logged. */
+  /** As logged. */
   value: number;
   low: number;
   high: number;
@@ -21,10 +21,10 @@ export interface Row {
   /** Since the line began. */
   seconds: number;
   wall: number;
-  /** The place lies before the line's beginning, or behind its end. */
+  /** Whether the place lies before the line's beginning or after its end. */
   beyond: boolean;
 }
-/** A line's values at two places, and what lies between. */
+/** A line's values at two places, and the change between them. */
 export interface Change {
   line: CurveLine;
   a: number;
@@ -37,7 +37,7 @@ export interface Change {
   slope: number;
   seconds: number;
 }
-/** What `rowsAt` has to know of a plot. */
+/** What `rowsAt` needs to know about a plot. */
 export interface Plotted {
   model: { lines: { id: string; x: Values }[] };
   nearest(x: number): NearestPoint[];
@@ -56,8 +56,8 @@ const MOST_PLACES = 7;
 const exponentOf = (size: number) => Math.floor(Math.log10(size) + 1e-12);
 
 /**
- * Numbers of one column, all in one way of writing and with as many places behind the point, so that points stand below
- * each other: six digits of the largest, and three of the smallest.
+ * Formats the numbers of one column in the same notation and with the same number of decimal places, so that decimal
+ * points line up: six digits of the largest, and three of the smallest.
  */
 export function aligned(values: readonly number[]): string[] {
   const sizes = values.filter((value) => Number.isFinite(value) && value !== 0).map(Math.abs);
@@ -72,7 +72,7 @@ export function aligned(values: readonly number[]): string[] {
   return values.map(written(needed)).map((text) => text.replaceAll("-", "−").replace("e+", "e"));
 }
 
-/** Time of day; with the date where that is not today. */
+/** Time of day, with the date unless that is today. */
 export function clock(seconds: number): string {
   const when = new Date(seconds * 1000);
   if (Number.isNaN(when.getTime())) return "";
@@ -81,12 +81,12 @@ export function clock(seconds: number): string {
   return when.toLocaleDateString("en-GB", { day: "numeric", month: "short" }) + " " + time;
 }
 
-/** Whether a place on one chart is the same on the other. */
+/** Whether a place means the same on both charts. */
 export const sameAxis = (one: CurveChart | null, other: CurveChart | null): boolean =>
   one !== null && other !== null && one.x.kind === other.x.kind && one.x.suffix === other.x.suffix &&
   one.x.label === other.x.label;
 
-/** Whether the line has ended before x, or begins behind it. */
+/** Whether the line ends before x or begins after it. */
 function isBeyond(plot: Plotted, near: NearestPoint, x: number): boolean {
   const places = plot.model.lines.find((line) => line.id === near.id)?.x;
   if (!places || !isSorted(places) || (x >= places[0] && x <= places[places.length - 1])) return false;
@@ -97,8 +97,8 @@ const wallOf = (line: CurveLine, seconds: number) => (line.first ?? NaN) + secon
 
 /**
  * One row for each line of a card: its point nearest to x.
- * @param reported by the line's id, what the server has told of the points there among all points of the lines
- * @param weight the smoothing that is drawn
+ * @param reported by line id, the points there that the server found among all points of the lines
+ * @param weight the smoothing of the drawn lines
  */
 export function rowsAt(
   chart: CurveChart,
@@ -134,8 +134,8 @@ export function rowsAt(
 }
 
 /**
- * The rows nearest to a height that there is room for, from the highest down; those left behind stand last. The one that
- * is nearest of all is none of these.
+ * As many of the rows nearest to a height as there is room for, from the highest down; rows beyond their line's ends
+ * come last, and none of those counts as the nearest.
  */
 export function nearestRows(
   rows: readonly Row[],
@@ -164,7 +164,7 @@ export function nearestRows(
   };
 }
 
-/** What the server told of a point, in place of what is drawn; while the slider moves, the page alone knows the smoothing. */
+/** Replaces drawn values with the server's; while the slider moves, only the page knows the smoothed value. */
 function exactly(row: Row, point: PointAt, isSmoothed: boolean): Row {
   const reported: Partial<Row> = Object.fromEntries(
     Object.entries(point).map(([name, value]) => [name, Number(value)]),
@@ -173,7 +173,7 @@ function exactly(row: Row, point: PointAt, isSmoothed: boolean): Row {
   return { ...exact, wall: wallOf(row.line, exact.seconds) };
 }
 
-/** From the rows at one place to those at another; only A is known without the second. */
+/** The changes between the rows at two places; without the second, only A is known. */
 export function changes(first: readonly Row[], second: readonly Row[]): Change[] {
   const byId = new Map(second.map((row) => [row.line.id, row]));
   return first.map((one) => {
@@ -193,7 +193,7 @@ export function changes(first: readonly Row[], second: readonly Row[]): Change[]
   });
 }
 
-/** Cells as CSV. */
+/** A table of cells as CSV. */
 export function csvOf(table: readonly (readonly (string | number)[])[]): string {
   const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   return table.map((cells) => cells.map((cell) => quoted(String(cell))).join(",") + "\n").join("");

@@ -1,7 +1,7 @@
 // Forms in a dialog over the page.
 import { make } from "../../web/core/dom.ts";
 
-/** Shows a form; it goes when the dialog is closed. */
+/** Shows a form in a dialog, which is removed when it is closed. */
 export function openSheet(
   className: string,
   label: string,

@@ -1,4 +1,4 @@
-// The field for the number of the smoothing, beside its slider.
+// The number field for the smoothing, beside its slider.
 import { bind } from "../../web/core/commands.ts";
 import { setProps, settingId } from "../../web/core/dash.ts";
 import { make } from "../../web/core/dom.ts";
@@ -7,11 +7,11 @@ import { MOST_SMOOTHING } from "./entries.ts";
 const FINE = 0.01;
 const COARSE = 0.1;
 
-/** A smoothing as it is written: three digits behind the point at most. */
+/** A smoothing as displayed: at most three decimal places. */
 export const rounded = (value: number): number =>
   Math.round(Math.min(Math.max(value, 0), MOST_SMOOTHING) * 1000) / 1000;
 
-/** A field for a smoothing; arrow keys are fine, Page Up and Page Down coarse. */
+/** Makes a field for a smoothing; arrow keys change it in fine steps, Page Up and Page Down in coarse ones. */
 export function smoothingField(label: string, choose: (value: number) => void): HTMLInputElement {
   const field = make("input", { type: "number", min: 0, max: MOST_SMOOTHING, step: "any", "aria-label": label });
   const by = (change: number) => () => {
@@ -28,10 +28,10 @@ export function smoothingField(label: string, choose: (value: number) => void): 
   return field;
 }
 
-/** What the slider was told and has not said yet. */
+/** The value that was sent to the slider and that it does not show yet. */
 let awaited: number | null = null;
 
-/** What a hand does with the slider; null while the slider only follows the field, which may be further by now. */
+/** The value the user sets with the slider; null while the slider only follows the field, which may be ahead of it. */
 export function saidBySlider(thumb: Element): number | null {
   const value = Number(thumb.getAttribute("aria-valuenow"));
   const isFollowing = awaited !== null && !thumb.closest(".smoothing")?.matches(":active, :focus-within");
@@ -41,7 +41,7 @@ export function saidBySlider(thumb: Element): number | null {
 
 const fieldIn = (place: Element | null) => place?.querySelector<HTMLInputElement>("input") ?? null;
 
-/** Puts the field of all cards where the toolbar has its place, and has it say what the slider does. */
+/** Puts the field for all cards in its place in the toolbar, and makes it show the smoothing. */
 export function sayWeight(weight: number, name: string, choose: (value: number) => void): void {
   const place = document.querySelector(".smoothing-value");
   if (!place) return;
@@ -54,6 +54,6 @@ export function sayWeight(weight: number, name: string, choose: (value: number) 
     });
     place.append(field);
   }
-  // What is being typed stays.
+  // Leave text that is being typed alone.
   if (field !== document.activeElement) field.value = String(rounded(weight));
 }

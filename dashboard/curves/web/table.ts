@@ -1,4 +1,4 @@
-// What is under the pointer: a line and dots in every card, and a table of the values in the card that is pointed at.
+// Values under the pointer: a line and dots in every card, and a table in the card that is pointed at.
 import { placeBeside } from "../../web/cards/plotly.ts";
 import { pageTextWidth } from "../../web/core/canvas_text.ts";
 import { keyText } from "../../web/core/commands.ts";
@@ -13,13 +13,13 @@ import { hint } from "./profiled_steps.ts";
 import { aligned, clock, nearestRows, type Row, sameAxis } from "./rows.ts";
 import { allCards, type Card, visibleCards } from "./state.ts";
 
-/** Rows of the table until all are asked for. */
+/** Rows of the table unless all are requested. */
 const FEW_ROWS = 8;
 const ROW_HEIGHT = 20;
 const AROUND_ROWS = 90;
 export const ALL_ROWS_KEY = "a";
 const GAP = 18;
-/** How near a curve has to pass for its run to be the one that is pointed at, in pixels. */
+/** How close a curve must pass for its run to count as pointed at, in pixels. */
 const NEAR = 14;
 
 interface Spot {
@@ -64,7 +64,7 @@ function columnsOf(rows: readonly Row[], several: boolean, isAll: boolean): Colu
   return columns;
 }
 
-/** A group of which one run has a value here has no spread, and the band of one run is its own. */
+/** A group with only one run that has a value here has no spread, and the band of a single run is its own. */
 const hasBand = (row: Row) => Number.isFinite(row.low) && (row.line.kind !== "group" || row.members > 1);
 
 export function dot(line: CurveLine): HTMLElement {
@@ -77,7 +77,7 @@ export function dot(line: CurveLine): HTMLElement {
 
 export const name = (text: string): HTMLElement => make("bdi", { title: text }, text);
 
-/** Names of a column, which stay different where they are too long. */
+/** Shortens the names of a column where they are too long, keeping them distinct. */
 function namesOf(texts: readonly string[]): (text: string) => HTMLElement {
   const short = shortNames(texts, Math.min(340, innerWidth * 0.3), (text) => pageTextWidth(text, "550 12px"));
   return (text) => name(short.get(text) ?? text);
@@ -97,12 +97,12 @@ function tableOf(rows: readonly Row[], near: Row | undefined, columns: readonly 
 
 let box: HTMLElement | null = null;
 let at: Spot & { card: Card; x: number; y: number } | null = null;
-/** A mark is pointed at, whose words stand instead of the table. */
+/** Whether a mark is pointed at; its text then replaces the table. */
 let onMark = false;
-/** Whether all rows and columns were asked for. */
+/** Whether all rows and columns were requested. */
 let showsAll = false;
 
-/** Above the table of the marks, where there is one. */
+/** The top of the marks table, if there is one, or else the bottom of the window. */
 const floor = () => document.querySelector(".dock")?.getBoundingClientRect().top ?? innerHeight;
 
 function say(spot: Spot, ...content: Node[]) {
@@ -122,10 +122,10 @@ export function leave(): void {
   pointAtLine(null);
 }
 
-/** Cards went: what was said of one of them goes, too. */
+/** Called when cards are removed: hides the table if its card is gone. */
 export const sweep = (): void => void (at && allCards().every((card) => card !== at?.card) && leave());
 
-/** Shows all rows and columns, or few of them again; tells whether there is a table. */
+/** Shows all rows and columns, or only a few again; returns whether there is a table. */
 export function toggleAll(): boolean {
   if (!at || !box || box.hidden) return false;
   showsAll = !showsAll;
@@ -167,22 +167,22 @@ function render() {
   );
 }
 
-/** A mark is pointed at: its words instead of the table. */
+/** Called when a mark is pointed at: shows its text instead of the table. */
 export function mark(found: Hit | null, event: Event): void {
   onMark = found !== null;
   if (found && event instanceof MouseEvent) say(event, more(found.title));
 }
 
-/** A card was drawn again: its cursor goes back to where it was. */
+/** Called after a card is redrawn: puts its cursor back in place. */
 export function place(card: Card): void {
   if (at) card.plot.showCursor(sameAxis(at.card.chart, card.chart) ? at.x : null);
 }
 
-/** New values under a pointer that rests. */
+/** Updates the values under a resting pointer. */
 export function refresh(): void {
   if (at && box && !box.hidden && at.card.element.isConnected) render();
 }
 
 onAnswer(refresh);
-// What is under the pointer is another place then.
+// After scrolling, a different place is under the pointer.
 document.addEventListener("scroll", (event) => isScrolled(event, at?.card.element ?? null) && leave(), true);

@@ -1,4 +1,4 @@
-// Steps that traces cover, as the curves count them: pure functions of what the server tells.
+// Steps covered by traces, as the curves count them: pure functions of the server's data.
 import { firstWhere } from "../../web/core/steps.ts";
 import { stepText } from "../../web/core/dom.ts";
 import type { AxisAbout, StepsOfTrace } from "./messages.generated.ts";
@@ -16,7 +16,7 @@ export interface Entry {
   joined: StepsOfTrace["joined"];
   order: number;
 }
-/** Steps without a gap, and their wall times where these are known. */
+/** Consecutive steps, with their wall times where these are known. */
 export interface Stretch {
   first: number;
   last: number;
@@ -24,12 +24,12 @@ export interface Stretch {
   end: number;
 }
 export interface Profiled {
-  /** In the order of their steps. */
+  /** Sorted by step. */
   entries: Entry[];
   stretches: Stretch[];
 }
 
-/** The share of a step that is shown around it. */
+/** The room shown around a step, as a share of its duration. */
 const ROOM = 0.08;
 const UNITS: Record<string, number> = { s: 1, min: 60, h: 3600, d: 86400 };
 
@@ -37,7 +37,7 @@ function stretchesOf(entries: readonly Entry[]): Stretch[] {
   const found: Stretch[] = [];
   for (const { step, begin, end, order } of entries) {
     let last = found.at(-1);
-    // What a file says of its time is more exact than when a single step was logged.
+    // The times recorded in a file are more exact than the time at which a single step was logged.
     if (order > 0 && last && step === last.last && !Number.isNaN(last.begin)) continue;
     if (!last || step > last.last + 1) found.push(last = { first: step, last: step, begin: NaN, end: NaN });
     last.last = step;
@@ -47,11 +47,11 @@ function stretchesOf(entries: readonly Entry[]): Stretch[] {
   return found;
 }
 
-/** What was profiled, by the run whose curves it is on. */
+/** The profiled steps by the run whose curves they belong to. */
 export function profiledByRun(rows: readonly StepsOfTrace[]): Map<string, Profiled> {
   const byRun: Map<string, Entry[]> = new Map();
   for (const { id: trace, label, joined, kind, steps, runs } of rows) {
-    // A file has the whole program in it, and the steps around this one.
+    // A file holds the whole program, including the steps around this one.
     const order = kind === "file" ? 0 : 1;
     const entries = steps.map(([step, start, duration, number, begin, end]): Entry => (
       { step, start, duration, number, begin, end, trace, label, joined, order }
@@ -68,7 +68,7 @@ export function profiledByRun(rows: readonly StepsOfTrace[]): Map<string, Profil
   }));
 }
 
-/** Where a stretch is on a horizontal axis, for a line that began at `first`; null where it has no place there. */
+/** Where a stretch lies on a horizontal axis, for a line that began at `first`; null if it has no place there. */
 export function placeOf(stretch: Stretch, { kind, suffix }: AxisAbout, first: number | null): [number, number] | null {
   if (kind === "step") return [stretch.first - 0.5, stretch.last + 0.5];
   if (kind === "metric" || Number.isNaN(stretch.begin)) return null;
@@ -77,7 +77,7 @@ export function placeOf(stretch: Stretch, { kind, suffix }: AxisAbout, first: nu
   return seconds && first !== null ? [(stretch.begin - first) / seconds, (stretch.end - first) / seconds] : null;
 }
 
-/** The time at a place on an axis of time, for a line that began at `first`; NaN on others. */
+/** The time at a place on a time axis, for a line that began at `first`; NaN on other axes. */
 export function timeAt({ kind, suffix }: AxisAbout, first: number | null, x: number): number {
   if (kind === "wall") return x;
   return kind === "relative" && first !== null ? first + x * (UNITS[suffix.trim()] ?? NaN) : NaN;
@@ -89,7 +89,7 @@ export function entriesAt(entries: readonly Entry[], step: number): Entry[] {
   return entries.slice(from, firstWhere(entries.length, (at) => entries[at].step > step));
 }
 
-/** The first entry of the step nearest to one, the later of two that are as near. */
+/** The first entry of the nearest step; of two equally near steps, the later one. */
 export function nearestEntry(entries: readonly Entry[], step: number): Entry | null {
   const at = firstWhere(entries.length, (index) => entries[index].step >= step);
   const [above, below] = [entries.at(at), at > 0 ? entries[at - 1] : undefined];
@@ -97,7 +97,7 @@ export function nearestEntry(entries: readonly Entry[], step: number): Entry | n
   return above ?? null;
 }
 
-/** The step that ran at a time, or the one that began or ended nearest to it. */
+/** The step that was running at a time, or else the one that began or ended nearest to it. */
 export function entryByTime(entries: readonly Entry[], time: number): { entry: Entry | null; during: boolean } {
   let best: Entry | null = null;
   let least = Infinity;
@@ -110,7 +110,7 @@ export function entryByTime(entries: readonly Entry[], time: number): { entry: E
   return { entry: best, during: false };
 }
 
-/** What the Timeline shows for a step: the step with some room, or all of a trace that is one step. */
+/** The range the Timeline shows for a step: the step with some room, or everything if the trace is a single step. */
 export function rangeOf({ start, duration }: Pick<Entry, "start" | "duration">): string {
   if (start === null || duration === null) return "";
   const room = Math.max(1000, Math.round(duration * ROOM));
@@ -120,7 +120,7 @@ export function rangeOf({ start, duration }: Pick<Entry, "start" | "duration">):
 export const stretchText = ({ first, last }: Stretch): string =>
   first === last ? `step ${stepText(first)}` : `steps ${stepText(first)} to ${stepText(last)}`;
 
-/** How a step was found in its trace. */
+/** Explains how a step was found in its trace. */
 export function explained(
   { joined, number, step, label }: Pick<Entry, "joined" | "number" | "step" | "label">,
 ): string {

@@ -1,6 +1,6 @@
-"""What the Audio panel sends its page: clips of a card, and what its routes answer. The page's types come from these.
+"""Messages of the Audio panel: clips of a card and responses of its routes; the page's types are generated from these.
 
-Columns that are packed stand in a header by their places.
+Headers refer to packed columns by their places.
 """
 
 from typing import Final, TypedDict
@@ -11,7 +11,7 @@ from stepscope.dashboard.server.arrays import TypedArray
 
 
 class RunClips(TypedDict):
-    """A run that has clips: when each was logged."""
+    """A run with clips, and when each was logged."""
 
     run: str
     light: str
@@ -28,18 +28,18 @@ class CardData(TypedDict):
 
 
 class WaveformHeader(TypedDict):
-    """The lowest and the highest number of each pixel of a stretch."""
+    """The minimum and maximum value of each pixel of a time range."""
 
     channels: int
     width: int
     not_finite: int
-    """How many numbers are NaN or infinite."""
+    """Number of values that are NaN or infinite."""
     bounds: int
-    """Of float32 ``[channels, width, 2]``."""
+    """float32 ``[channels, width, 2]``."""
 
 
 class SpectrogramHeader(TypedDict):
-    """Levels of half a decibel over frequency, the highest first, and time."""
+    """Levels in steps of half a decibel over frequency, highest first, and time."""
 
     height: int
     width: int
@@ -47,7 +47,7 @@ class SpectrogramHeader(TypedDict):
     """Decibels of level 255."""
     is_whole: bool
     levels: int
-    """Of uint8 ``[height, width]``."""
+    """uint8 ``[height, width]``."""
 
 
 CONSTANTS: Final = {"MOST_CHANNELS": MOST_CHANNELS, "MOST_WIDTH": MOST_WIDTH}

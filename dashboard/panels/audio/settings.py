@@ -1,4 +1,4 @@
-"""What the audio panel keeps in the URL."""
+"""URL parameters of the audio panel."""
 
 from typing import Any, Final
 
@@ -19,9 +19,9 @@ LINK: Final = flag("audio.link", False)
 STEPS: Final = names("audio.step")
 """``TAG:STEP`` for every card whose slider is not at the end."""
 SAMPLES: Final = names("audio.sample")
-"""``TAG:SAMPLE``, counted from 0, for every card that shows another than the first."""
+"""``TAG:SAMPLE``, counted from 0, for every card that does not show the first."""
 ZOOMS: Final = names("audio.zoom")
-"""``TAG:START:STOP`` in seconds for every card that shows a part of its clips."""
+"""``TAG:START:STOP`` in seconds for every card that shows only a part of its clips."""
 COMPARED: Final = names("audio.compare")
 """A clip under A and one under B, each as JSON ``[slot, tag, run, index, step, wall time, sample]``."""
 

@@ -1,6 +1,6 @@
-"""What the routes of the custom scalars panel answer, as JSON; the page's types of it are made from these.
+"""JSON responses of the custom scalars panel's routes; the page's types are generated from these classes.
 
-A layout is as protobuf writes it as JSON: without what is empty.
+Layouts are as protobuf writes them as JSON: without empty fields.
 """
 
 from typing import Final, TypedDict
@@ -21,7 +21,7 @@ class SentMargins(TypedDict, total=False):
 
 
 class SentMultiline(TypedDict, total=False):
-    """Regular expressions of tags."""
+    """Regular expressions for tags."""
 
     tag: list[str]
 
@@ -35,7 +35,7 @@ class SentChart(TypedDict, total=False):
 
 
 class SentCategory(TypedDict, total=False):
-    """Charts under a title; closed at first, or not."""
+    """Charts under a title; closed by default, or not."""
 
     title: str
     closed: bool
@@ -43,25 +43,25 @@ class SentCategory(TypedDict, total=False):
 
 
 class SentLayout(TypedDict, total=False):
-    """A layout as protobuf writes it as JSON: without what is empty."""
+    """A layout as protobuf writes it as JSON: without empty fields."""
 
     category: list[SentCategory]
 
 
 class Folder(TypedDict):
-    """Where a layout is written; "" where none can be."""
+    """Folder to write a layout to; "" if none can be written."""
 
     folder: str
 
 
 class LayoutAnswer(Folder):
-    """The layouts of all runs as one, and where another one would be written."""
+    """The layouts of all runs merged into one, and where another one would be written."""
 
     layout: SentLayout
 
 
 class Matches(TypedDict):
-    """Scalar tags that an expression matches: how many, the first of them, and what is wrong with it."""
+    """Scalar tags that an expression matches: their number, the first of them, and the error in the expression."""
 
     count: int
     tags: list[str]

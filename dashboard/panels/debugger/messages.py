@@ -1,4 +1,4 @@
-"""What the server answers the Debugger panel, as JSON and packed columns; the page's types are made from these."""
+"""Responses to the Debugger panel, as JSON and packed columns; the page's types are generated from these classes."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, TypedDict
@@ -6,14 +6,14 @@ from typing import Final, Literal, TypedDict
 from stepscope.summary.debugger.model import FIGURES, Figure, Phase
 
 Number = float | str | None
-"""A figure: null where it was not measured, "Infinity" and "-Infinity" where it is infinite."""
+"""A figure: null if it was not measured, "Infinity" or "-Infinity" if it is infinite."""
 Health = Literal["good", "not_finite", "infinite", "nan"]
-"""The worst of a value's elements; "not_finite" where it is not known of which kind they are."""
+"""The worst of a value's elements; "not_finite" if their kind is unknown."""
 
 MOST_LINES: Final = 2_000
 MOST_COLUMNS: Final = 4_000
 MOST_ROWS: Final = 1_000
-"""Rows in one answer of a list."""
+"""Number of rows in one response of a list."""
 
 
 class Recording(TypedDict):
@@ -30,21 +30,21 @@ class Recording(TypedDict):
 
 
 class Recordings(TypedDict):
-    """All of them."""
+    """All recordings and dumps."""
 
     revision: int
     recordings: Sequence[Recording]
 
 
 class Operation(TypedDict):
-    """A kind of operation, and how many tensors it makes."""
+    """A kind of operation, and the number of tensors it makes."""
 
     name: str
     tensors: int
 
 
 class Overview(TypedDict):
-    """An opened recording in short; `problem` says why one cannot be shown, and then the rest is empty."""
+    """Overview of an opened recording; if it cannot be shown, `problem` is the reason and the rest is empty."""
 
     id: str
     problem: str
@@ -53,27 +53,27 @@ class Overview(TypedDict):
     tensors: int
     observations: int
     bad: int
-    """Observations with an element that is not finite."""
+    """Number of observations with an element that is not finite."""
     steps: int
-    """Steps that were observed."""
+    """Number of observed steps."""
     first_step: int
     last_step: int
     phases: Sequence[Phase]
     operations: Sequence[Operation]
     modules: Sequence[str]
     devices: Sequence[str]
-    """Those that are known."""
+    """Known devices."""
     figures: Sequence[Figure]
-    """Those that were measured."""
+    """Figures that were measured."""
     figure: Figure
-    """The one that tells most."""
+    """The most informative figure."""
     problems: Sequence[str]
     files: int
-    """Files of code that were kept."""
+    """Number of source files that were kept."""
 
 
 class TensorFacts(TypedDict):
-    """What is known of a tensor whatever its value."""
+    """Facts about a tensor that do not depend on its value."""
 
     number: int
     name: str
@@ -87,7 +87,7 @@ class TensorFacts(TypedDict):
 
 
 class CodeLine(TypedDict):
-    """A line of code on the way to an operation."""
+    """A line of code on the call stack of an operation."""
 
     path: str
     line: int
@@ -110,11 +110,11 @@ class AlertRow(TypedDict):
     tensor: TensorFacts | None
     observation: int | None
     line: CodeLine | None
-    """The program's own line that made it."""
+    """The program's own line that made the tensor."""
 
 
 class RuleCount(TypedDict):
-    """How many alerts a rule gave."""
+    """Number of alerts that a rule raised."""
 
     rule: str
     title: str
@@ -122,7 +122,7 @@ class RuleCount(TypedDict):
 
 
 class Verdict(TypedDict):
-    """What went bad first."""
+    """Verdict on what went bad first."""
 
     sentence: str
     good: bool
@@ -133,7 +133,7 @@ class Verdict(TypedDict):
 
 
 class Alerts(TypedDict):
-    """What went wrong, first to last."""
+    """Everything that went wrong, first to last."""
 
     verdict: Verdict
     alerts: Sequence[AlertRow]
@@ -155,7 +155,7 @@ class MapCell(TypedDict):
     """A cell of the map."""
 
     row: int
-    """The place among all rows that are shown."""
+    """Index among all shown rows."""
     step: int
     tensor: int
     observation: int
@@ -165,27 +165,27 @@ class MapAnswer(TypedDict):
     """A part of the map. `worst`, `mean`, `bad`, `rows` and `steps` are places of columns in `arrays`."""
 
     search_problem: str
-    """Why the search is not a valid regular expression; all else is missing then."""
+    """Why the search is not a valid regular expression; in this case, all else is missing."""
     figure: Figure
     total: int
     """Rows that pass the filter."""
     begin: int
     end: int
-    """Which of them are in the answer."""
+    """Range of these rows in the response."""
     names: Sequence[MapRow]
-    """Of each line the first tensor; empty where there are more lines than a screen has."""
+    """First tensor of each line; empty if there are more lines than fit on a screen."""
     all_steps: int
     step_begin: int
     step_end: int
-    """Places among the observed steps."""
+    """Indices among the observed steps."""
     low: Number
     high: Number
-    """The least and the largest finite value of the whole map."""
+    """Minimum and maximum finite value of the whole map."""
     least: Number
     """The least magnitude above zero."""
     signed: bool
     first_bad: MapCell | None
-    """The first cell of the rows that pass where something is not finite."""
+    """First cell that has something not finite, in the rows that pass the filter."""
     lines: int
     columns: int
     worst: int
@@ -194,15 +194,15 @@ class MapAnswer(TypedDict):
     bad: int
     """uint8: 1 for infinite, 2 for NaN."""
     rows: int
-    """int32: the place of the first row of each line."""
+    """int32: the index of the first row of each line."""
     edges: int
-    """int32: where each column begins among the observed steps, and behind the last where that ends."""
+    """int32: where each column begins among the observed steps, followed by the end of the last column."""
     steps: int
-    """float64: the first step of each column, and behind them the last step of all."""
+    """float64: the first step of each column, followed by the last step of all."""
 
 
 class Curve(TypedDict):
-    """A figure of one tensor over steps; the fields are places of columns in `arrays`."""
+    """A figure of a tensor over steps. `steps`, `high`, `low`, `mean` and `bad` are places of columns in `arrays`."""
 
     tensor: TensorFacts
     figure: Figure
@@ -221,7 +221,7 @@ class Curve(TypedDict):
 
 
 class SpreadAnswer(TypedDict):
-    """How the elements of a tensor were spread at a step."""
+    """Distribution of a tensor's elements at a step."""
 
     step: int
     edges: Sequence[float]
@@ -229,11 +229,11 @@ class SpreadAnswer(TypedDict):
     nan: int
     infinite: int
     missing: str
-    """What to record so that there is more than nothing; empty where there is."""
+    """What to record to get a distribution; empty if there is one."""
 
 
 class ObservationRow(TypedDict):
-    """A line of the list of executions."""
+    """A row of the list of executions."""
 
     number: int
     step: int
@@ -246,7 +246,7 @@ class ObservationRow(TypedDict):
     dtype: str
     shape: str
     device: str
-    """Where the value was; empty where that is not known."""
+    """Device that held the value; empty if unknown."""
     health: Health
     nan: Number
     infinite: Number
@@ -260,21 +260,21 @@ class ObservationPage(TypedDict):
     """Some of the observations that pass a filter."""
 
     search_problem: str
-    """Why the search is not a valid regular expression; there are none then."""
+    """Why the search is not a valid regular expression; in this case, there are no rows."""
     total: int
     offset: int
     rows: Sequence[ObservationRow]
 
 
 class ObservationPlace(TypedDict):
-    """Where an observation is among those that pass a filter."""
+    """Position of an observation among those that pass a filter."""
 
     place: int
     total: int
 
 
 class Related(TypedDict):
-    """A tensor that was taken, or made of it, with the observation that belongs to it; null where there is none."""
+    """An input, or a tensor computed from the value, with the observation that belongs to it; null if there is none."""
 
     tensor: TensorFacts
     observation: int | None
@@ -294,17 +294,17 @@ class FigureOf(TypedDict):
 
 
 class Excerpt(TypedDict):
-    """Lines of code around one."""
+    """Lines of code around a given line."""
 
     path: str
     first: int
-    """The number of the first of them."""
+    """Number of the first line."""
     line: int
     lines: Sequence[str]
 
 
 class ObservationDetails(TypedDict):
-    """All that is known of one observation."""
+    """Everything known about one observation."""
 
     number: int
     tensor: TensorFacts
@@ -318,26 +318,26 @@ class ObservationDetails(TypedDict):
     inputs: Sequence[Related]
     consumers: Sequence[Related]
     inside: Related | None
-    """The first that is not finite inside of the function or the module that made it."""
+    """The first value that is not finite inside the function or module that made it."""
     bad_input: int | None
-    """Where a walk up to the first bad value goes next: inside, or to the first that was taken and is not finite."""
+    """Next observation on the way to the first bad value: `inside`, or the first input that is not finite."""
     previous: int | None
-    """The observation of the same tensor before."""
+    """Previous observation of the same tensor."""
     following: int | None
     verdict: str
     has_value: bool
     graph: str
-    """The id of the graph in which its operation is looked for; empty for none."""
+    """Id of the graph in which to look for its operation; empty for none."""
 
 
 class GraphPlace(TypedDict):
-    """Where in a graph a tensor is made."""
+    """The place in a graph where a tensor is made."""
 
     graph: str
     node: str
-    """Empty where it is not there."""
+    """Empty if the graph does not have it."""
     problem: str
-    """Why."""
+    """Why `node` is empty."""
 
 
 class ValueAnswer(TypedDict):
@@ -360,28 +360,28 @@ class ValueAnswer(TypedDict):
 
 
 class SourceRow(TypedDict):
-    """A file of code."""
+    """A source file."""
 
     index: int
     path: str
     host: str
     lines: int
     marked: int
-    """Lines that made tensors."""
+    """Number of lines that made tensors."""
     bad: int
-    """Observations that are not finite, of its worst line."""
+    """Number of observations of its worst line that are not finite."""
     library: bool
-    """Whether it is of a library, rather than of the program."""
+    """Whether it belongs to a library rather than to the program."""
 
 
 class SourceList(TypedDict):
-    """All that were kept."""
+    """All source files that were kept."""
 
     files: Sequence[SourceRow]
 
 
 class LineMark(TypedDict):
-    """What was made on the way over a line."""
+    """Tensors made with a line on the call stack."""
 
     line: int
     tensors: int
@@ -393,14 +393,14 @@ class LineMark(TypedDict):
 
 
 class SourceAnswer(TypedDict):
-    """A file of code with its marks."""
+    """A source file with its marks."""
 
     path: str
     host: str
     lines: Sequence[str]
     marks: Sequence[LineMark]
     left_out: int
-    """Lines behind those in the answer."""
+    """Number of lines after those in the response."""
 
 
 class DifferenceRow(TypedDict):
@@ -420,7 +420,7 @@ class DifferenceRow(TypedDict):
 
 
 class CompareAnswer(TypedDict):
-    """Two recordings compared, the first difference first."""
+    """Comparison of two recordings, first difference first."""
 
     sentence: str
     differences: Sequence[DifferenceRow]

@@ -1,4 +1,4 @@
-"""What the Debugger panel keeps in the URL."""
+"""URL parameters of the Debugger panel."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ PAGES: Final[dict[Page, str]] = {
     "compare": "Compare",
 }
 Order = Literal["run", "module", "name", "worst"]
-"""The order of the rows of the map: as the tensors first came by, by module, by name, or the worst first."""
+"""Order of the map's rows: by first appearance of the tensor, by module, by name, or worst first."""
 
 
 def _range(raw: Sequence[str]) -> str:
@@ -38,34 +38,34 @@ def _number(name: str) -> Setting[str]:
 RECORDING: Final = text("debugger.id", "")
 """Id of the open recording or dump; empty for the newest."""
 PAGE: Final = data_choice("debugger.view", get_args(Page))
-"""Which sub-view is open."""
+"""The open sub-view."""
 FIGURE: Final = data_choice("debugger.figure", ("auto", *FIGURES))
-"""The figure that the map shows; the first that was measured unless chosen."""
+"""The figure that the map shows; by default, the most informative one that was measured."""
 ORDER: Final = data_choice("debugger.order", get_args(Order))
 SEARCH: Final = text("debugger.search", "")
-"""A regular expression that tensors, their operation or module have to have."""
+"""A regular expression that a tensor, its operation or its module must match."""
 PHASE: Final = text("debugger.phase", "")
 OPERATION: Final = text("debugger.operation", "")
-"""The operation that executions in the list have to be of."""
+"""Only executions of this operation are listed."""
 MODULE: Final = text("debugger.module", "")
-"""The module that they have to be of, or inside of."""
+"""Only executions of this module, or of modules inside it, are listed."""
 DEVICE: Final = text("debugger.device", "")
-"""Where their values have to be."""
+"""Only executions whose values are on this device are listed."""
 STEPS: Final[Setting[str]] = Setting("debugger.steps", "", _range, lambda value: (value,))
 """The steps that are shown, as ``FIRST:LAST``; empty for all."""
 BAD: Final = replace(flag("debugger.bad", False), personal=False)
-"""Whether the list of executions has only those that made something that is not finite."""
+"""Whether to list only executions that produced a non-finite value."""
 TENSOR: Final = _number("debugger.tensor")
 """The tensor whose row is selected in the map."""
 AT: Final = _number("debugger.at")
 """The selected observation."""
 FILE: Final = text("debugger.file", "")
-"""The file of code that is open."""
+"""The open source file."""
 LINE: Final = _number("debugger.line")
 OTHER: Final = text("debugger.other", "")
-"""Id of the recording that is compared with."""
+"""Id of the recording to compare with."""
 TOLERANCE: Final = data_choice("debugger.tolerance", ("0.001", "0", "0.00001", "0.0001", "0.01", "0.1"))
-"""The relative difference that is none yet."""
+"""Relative difference up to which values count as equal."""
 
 SETTINGS: Final = (
     RECORDING,

@@ -1,4 +1,4 @@
-"""What the routes of the Graph panel answer, as JSON; the page's types of it are made from these."""
+"""JSON responses of the Graph panel's routes; the page's types are generated from these classes."""
 
 from typing import Final, NotRequired, TypedDict
 
@@ -12,7 +12,7 @@ from stepscope.dashboard.graphs.walks import Walk
 
 
 class Size(TypedDict):
-    """How large a graph is."""
+    """Size of a graph."""
 
     nodes: int
     edges: int
@@ -27,7 +27,7 @@ class Totals(Size):
 
 
 class GraphRow(TypedDict):
-    """A graph of the log directory; sizes and problems of one that is open."""
+    """A graph of the log directory; if it is open, with its size and problems."""
 
     id: str
     run: str
@@ -49,7 +49,7 @@ class ClosedGraph(TypedDict):
 
 
 class Cost(TypedDict):
-    """What an entry took in a profiled step or a trace."""
+    """Cost of an entry in a profiled step or a trace."""
 
     time_ns: int
     bytes: int
@@ -59,7 +59,7 @@ class Cost(TypedDict):
 
 
 class CostTotal(TypedDict):
-    """What all entries took together."""
+    """Total cost of all entries."""
 
     time_ns: int
     bytes: int
@@ -67,7 +67,7 @@ class CostTotal(TypedDict):
 
 
 class OpCost(TypedDict):
-    """What all nodes of an operation took."""
+    """Cost of all nodes of an operation."""
 
     op: str
     time_ns: int
@@ -88,7 +88,7 @@ class CostsAnswer(TypedDict):
 
 
 class AttributeText(TypedDict):
-    """An attribute of a node, as far as it is not too long."""
+    """An attribute of a node, truncated if it is too long."""
 
     node: str
     name: str
@@ -97,7 +97,7 @@ class AttributeText(TypedDict):
 
 
 class Place(TypedDict):
-    """Where a node of a scene is: its upper left corner and its size, in units of the graph."""
+    """Position of a node in a scene: its upper left corner and its size, in units of the graph."""
 
     x: float
     y: float
@@ -113,7 +113,7 @@ class EdgePoints(TypedDict):
 
 
 class SceneFrame(TypedDict):
-    """What surrounds the nodes and edges of a scene."""
+    """A scene without its nodes and edges."""
 
     key: str
     x: float

@@ -1,4 +1,4 @@
-"""What the Graph panel keeps in the URL."""
+"""URL parameters of the Graph panel."""
 
 from collections.abc import Sequence
 from math import isfinite
@@ -19,26 +19,26 @@ def _place(raw: Sequence[str]) -> str:
 GRAPH: Final = text("graph.id", "")
 """Id of the open graph; empty for the newest."""
 FUNCTION: Final = text("graph.function", "")
-"""The function of it that is shown; empty for the graph itself."""
+"""The shown function of the graph; empty for the graph itself."""
 COSTS: Final = text("graph.costs", "")
-"""Id of the trace whose times and sizes stand on the nodes; empty for none."""
+"""Id of the trace whose times and sizes are shown on the nodes; empty for none."""
 COMPARE: Final = text("graph.compare", "")
-"""Id of the graph that is compared with; empty for none."""
+"""Id of the graph to compare with; empty for none."""
 EXPANDED: Final = names("graph.expanded")
-"""Ids of the scopes that are open; an empty one alone where all are closed, none at all for what a first look shows."""
+"""Ids of the expanded scopes; a single empty id if all are collapsed, none at all for the initial view."""
 ASIDE: Final = names("graph.aside")
 """Ids of nodes set aside by hand."""
 BACK: Final = names("graph.back")
-"""Ids of nodes brought back although they would be set aside."""
+"""Ids of nodes brought back that would otherwise be set aside."""
 NODE: Final = text("graph.node", "")
-"""Id of the selected node; its scopes are opened."""
+"""Id of the selected node; its scopes are expanded."""
 COLOR: Final = data_choice("graph.color", COLORS)
-"""What nodes are colored by."""
+"""Property that determines the colors of nodes."""
 SEARCH: Final = text("graph.search", "")
-"""What is searched for."""
+"""The search text."""
 REGEX: Final = flag("graph.regex", False)
-"""Whether that is a regular expression."""
+"""Whether the search text is a regular expression."""
 PLACE: Final[Setting[str]] = Setting("graph.view", "", _place, lambda value: (value,))
-"""What is visible: the point in the middle and pixels per unit, as ``X,Y,ZOOM``; empty for all of it."""
+"""Visible part: the point in the middle and pixels per unit, as ``X,Y,ZOOM``; empty for the whole graph."""
 
 SETTINGS: Final = (GRAPH, FUNCTION, COSTS, COMPARE, EXPANDED, ASIDE, BACK, NODE, COLOR, SEARCH, REGEX, PLACE)

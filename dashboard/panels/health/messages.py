@@ -1,9 +1,9 @@
-"""What the page is told of event files, as JSON; its types of it are made from these."""
+"""JSON messages about event files; the page's types are generated from these classes."""
 
 from typing import Final, Literal, TypedDict
 
 Severity = Literal["bad", "open", "good"]
-"""What was lost for good or cannot be read; what is still to come; nothing to say."""
+"""Data lost for good or unreadable; data still to come; nothing to report."""
 
 
 class FileRow(TypedDict):
@@ -19,7 +19,7 @@ class FileRow(TypedDict):
     skipped: int
     superseded: int
     modified: float | None
-    """When it was last written to, in seconds since 1970."""
+    """Time of the last write, in seconds since 1970."""
     state: str
     severity: Severity
 

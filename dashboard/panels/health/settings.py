@@ -1,4 +1,4 @@
-"""What the health panel keeps in the URL."""
+"""URL parameters of the health panel."""
 
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ from stepscope.dashboard.page.state import Setting, choice, text
 
 SHOW: Final = choice("health.show", "all", ("all", "bad"))
 FILTER: Final = text("health.filter", "")
-"""A regular expression that is searched for in the files' paths."""
+"""A regular expression to search for in the files' paths."""
 FILE: Final = text("health.file", "")
 """Path of the selected file."""
 

@@ -1,5 +1,6 @@
-"""What the Histograms panel sends its page, made into the page's types: what its charts say of themselves as ``meta``,
-and what its routes answer.
+"""Messages of the Histograms panel: the ``meta`` of its charts, and the responses of its routes.
+
+The page's types are generated from these classes.
 """
 
 from typing import Final, Literal, NotRequired, TypedDict
@@ -37,7 +38,7 @@ class RunMeta(TypedDict):
 
 
 class LineMeta(TypedDict):
-    """A line of a chart, which stands on ``at``; with its run where the chart has several."""
+    """A line of a chart with its baseline at ``at``; with its run if the chart has several."""
 
     step: int
     wall: float
@@ -49,7 +50,7 @@ class LineMeta(TypedDict):
 
 
 class ColumnMeta(TypedDict):
-    """A chart with a column for every step: one number for each."""
+    """A chart with a column for every step; arrays have one number for each."""
 
     steps: TypedArray
     walls: TypedArray
@@ -66,14 +67,14 @@ class HeatMeta(ColumnMeta):
 
 
 class BandMeta(ColumnMeta):
-    """The values at percentiles, which are in hundredths of a percent, column by column."""
+    """The values at percentiles, column by column; the percentiles are in hundredths of a percent."""
 
     values: TypedArray
     points: list[int]
 
 
 class StatisticsRow(TypedDict):
-    """Of the values of a histogram."""
+    """Statistics of the values of a histogram."""
 
     count: float | str
     smallest: float | str
@@ -82,7 +83,7 @@ class StatisticsRow(TypedDict):
 
 
 class HistogramPlace(TypedDict):
-    """Where a histogram is in its series."""
+    """Position of a histogram in its series."""
 
     index: int
     points: int

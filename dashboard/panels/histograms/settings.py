@@ -1,4 +1,4 @@
-"""What the histograms panel keeps in the URL."""
+"""URL parameters of the histograms panel."""
 
 from collections.abc import Sequence
 from typing import Any, Final, get_args
@@ -8,7 +8,7 @@ from stepscope.dashboard.panels.histograms.moments import EVEN_BINS, MOST_EVEN_B
 
 
 def optional_step(name: str) -> Setting[int | None]:
-    """Return a setting that is a step, or none."""
+    """Return a setting that is a step or None."""
 
     def parse(raw: Sequence[str]) -> int | None:
         if len(raw[-1]) > 19:

@@ -1,4 +1,4 @@
-"""What the page is told of sessions, as JSON; its types of it are made from these."""
+"""JSON messages about sessions; the page's types are generated from these classes."""
 
 from typing import Final, Literal, TypedDict
 
@@ -6,7 +6,7 @@ from stepscope.dashboard.panels.hparams.settings import Status
 
 
 class Column(TypedDict):
-    """A hyperparameter or a metric, and texts of its values: the first 200 of ``count``."""
+    """A hyperparameter or metric, and the texts of its values: the first 200 of ``count``."""
 
     key: str
     label: str
@@ -20,13 +20,13 @@ class Column(TypedDict):
 
 
 class SentRow(TypedDict):
-    """A session, or a group of them; numbers that JSON has not are texts."""
+    """A session or a group of sessions; numbers that JSON cannot represent are strings."""
 
     id: str
     runs: tuple[str, ...]
     group: str
     n: int
-    """How many sessions it stands for."""
+    """Number of sessions in the row."""
     status: Status
     start: float | str
     duration: float | str | None
@@ -37,19 +37,19 @@ class SentRow(TypedDict):
     s: list[int | None]
     """The steps of metrics."""
     deviations: dict[str, float | str]
-    """Of a group with means, by metric, the standard deviations."""
+    """For a group with means, the standard deviations by metric."""
     several: dict[str, str]
-    """Of a group, by column, the values in which its sessions differ."""
+    """For a group, by column, the values in which its sessions differ."""
 
 
 class SentTable(TypedDict):
-    """What the panel shows."""
+    """The table that the panel shows."""
 
     all: list[Column]
     columns: list[str]
-    """Keys of those that are shown."""
+    """Keys of the shown columns."""
     constant: list[tuple[str, str]]
-    """Hyperparameters that are the same everywhere: name and text."""
+    """Hyperparameters with the same value everywhere: name and text."""
     target: str
     lower: bool
     """Whether lower values of the target are better."""
@@ -57,14 +57,14 @@ class SentTable(TypedDict):
     sessions: int
     passing: int
     whole_table: bool
-    """Whether ``rows`` are all; else the page neither sorts nor searches them."""
+    """Whether ``rows`` has all rows; otherwise the page neither sorts nor searches them."""
     listed: int
-    """So many of them, from the first, stand in the table; charts draw the others too."""
+    """Number of ``rows``, from the first, that the table lists; charts draw the others too."""
     all_rows: int
     found: int
-    """How many of all rows the search finds, where the server searches."""
+    """Number of all rows that the search finds, if the server searches."""
     loading: bool
-    """The first look at the log directory is under way: more may come."""
+    """Whether the log directory is still being read for the first time: more may come."""
     statuses: dict[Status, int]
     groups: int
     folders: list[str]
@@ -74,11 +74,11 @@ class SentTable(TypedDict):
 
 
 class SentDensity(TypedDict):
-    """The header of the counts of all sessions on pairs of columns."""
+    """Header of the counts of all sessions over pairs of columns."""
 
     sessions: int
     ends: dict[str, tuple[float, float]]
-    """By column of numbers, the least and the greatest."""
+    """By numeric column, the minimum and the maximum."""
 
 
 MESSAGES: Final = (SentTable, SentDensity)

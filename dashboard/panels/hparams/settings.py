@@ -1,4 +1,4 @@
-"""What the hparams panel keeps in the URL. Those that only the page reads are drawn by ``hparams/web``."""
+"""URL parameters of the hparams panel; those that only the page reads are used in ``hparams/web``."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,16 +16,16 @@ STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 
 FOLDER: Final = text("hparams.folder", "")
-"""The first folder of the runs that are taken, where several hold sessions: an experiment, or a log directory."""
+"""First folder of the runs to use if several hold sessions: an experiment, or a log directory."""
 HPARAMS: Final = names("hparams.hparams")
-"""Hyperparameters that are columns; without any, those that differ; one empty name for none."""
+"""Hyperparameters shown as columns: if empty, those that differ; one empty name for none."""
 METRICS: Final = names("hparams.metrics")
-"""Metrics that are columns; without any, the declared ones or the first few; one empty name for none."""
+"""Metrics shown as columns: if empty, the declared ones or the first few; one empty name for none."""
 TARGET: Final = text("hparams.target", "")
 BETTER: Final = choice("hparams.better", "auto", get_args(Better))
 VALUE: Final = choice("hparams.value", "last", get_args(ValueOf))
 ROWS: Final = choice("hparams.rows", "auto", get_args(Rows))
-"""Whether sessions of a group are one row, and which of their values it has; "auto": means where there are groups."""
+"""Whether the sessions of a group form one row, and which of their values it has; "auto": means if there are groups."""
 STATUS: Final = names("hparams.status")
 ALLOWED: Final = names("hparams.values")
 """Values that a column may have, each as "column:value" with both percent-encoded."""
@@ -42,13 +42,13 @@ SCALES: Final = names("hparams.scale")
 ORDER: Final = names("hparams.order")
 """Columns in the order of their axes."""
 BRUSHES: Final = names("hparams.brush")
-"""Parts of axes that are brushed, each as "column:low:high"; of a category, its place among all."""
+"""Brushed parts of axes, each as "column:low:high"; a category is given by its index among all."""
 HEAT: Final = flag("hparams.heat", False)
 SEARCH: Final = text("hparams.search", "")
 SORT: Final = names("hparams.sort")
 """Columns that the table is sorted by, each as "column:asc"."""
 TABLE: Final = names("hparams.table")
-"""The table's columns from left to right, where they were moved; "column:left" where one was pinned."""
+"""The table's columns from left to right, if they were moved; "column:left" for a pinned one."""
 CONTROLS: Final = flag("hparams.controls", True)
 RANKED: Final = choice("hparams.ranked", "importance", ("importance", "correlation"))
 
@@ -72,7 +72,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What the table is asked for: all that the server needs of the view."""
+    """A request for the table: everything that the server needs from the view."""
 
     folder: str = ""
     hparams: tuple[str, ...] = ()
@@ -86,13 +86,13 @@ class TableRequest:
     """By column, the texts of values that pass; "" for no value."""
     ranges: tuple[tuple[str, Interval], ...] = ()
     search: str = ""
-    """Of more sessions than a page is sent; else the page searches."""
+    """Used only if there are more sessions than a page is sent; otherwise the page searches."""
     sort: tuple[str, ...] = ()
-    """The same, as in `SORT` but with names as they are."""
+    """Used in the same case; as in `SORT`, but with decoded names."""
 
     @classmethod
     def of(cls, view: View) -> "TableRequest":
-        """Return what the view asks for; what is not understood is left out."""
+        """Return the view's request; entries that cannot be parsed are left out."""
         return cls(
             FOLDER.of(view),
             HPARAMS.of(view),
@@ -110,7 +110,7 @@ class TableRequest:
 
 
 def parse_values(raw: Sequence[str]) -> Mapping[str, list[str]]:
-    """Read entries of the form "column:value", both percent-encoded; several of a column belong together."""
+    """Parse entries of the form "column:value", both percent-encoded, and collect the values of each column."""
     found: dict[str, list[str]] = {}
     for column, colon, value in (entry.partition(":") for entry in raw):
         if colon:
@@ -119,7 +119,7 @@ def parse_values(raw: Sequence[str]) -> Mapping[str, list[str]]:
 
 
 def parse_ranges(raw: Sequence[str]) -> Mapping[str, Interval]:
-    """Read entries of the form "column:low:high"; those that are none are left out."""
+    """Parse entries of the form "column:low:high"; invalid ones are left out."""
     found: dict[str, Interval] = {}
     for entry in raw:
         column, *bounds = entry.split(":")

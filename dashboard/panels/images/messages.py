@@ -1,4 +1,4 @@
-"""What the Images panel sends its page: cards, and what its routes answer; the page's types are made from these."""
+"""Messages of the Images panel: cards and responses of routes; the page's types are generated from these classes."""
 
 from typing import Final, TypedDict
 
@@ -7,11 +7,11 @@ from stepscope.dashboard.panels.images.thumbnails import EDGES
 from stepscope.dashboard.server.arrays import TypedArray
 
 FACTS_HEADER: Final = "X-Picture"
-"""Carries, as JSON, what is known of a picture beside its bytes."""
+"""Header with the facts about a picture besides its bytes, as JSON."""
 
 
 class CardSeries(TypedDict):
-    """A series of a card; ``steps`` is the place of its steps."""
+    """A series of a card; ``steps`` is the index of its steps among those of the card."""
 
     run: str
     tag: str
@@ -31,7 +31,7 @@ class CardData(TypedDict):
 
 
 class PictureFacts(TypedDict):
-    """What is known of a picture, which is sent in a header."""
+    """Facts about a picture, sent in a header."""
 
     samples: int
     width: int
@@ -44,21 +44,21 @@ class PictureFacts(TypedDict):
 
 
 class NoPicture(TypedDict):
-    """Why there is no picture, and how many there are at its step."""
+    """Why there is no picture, and the number of pictures at its step."""
 
     error: str
     samples: int
 
 
 class SeriesSteps(TypedDict):
-    """The steps of a series, as they are now."""
+    """The current steps of a series."""
 
     steps: TypedArray
     epoch: str
 
 
 class CatalogRun(TypedDict):
-    """A run and the places of its tags."""
+    """A run and the indices of its tags."""
 
     run: str
     light: str
@@ -67,7 +67,7 @@ class CatalogRun(TypedDict):
 
 
 class Catalog(TypedDict):
-    """All tags of the shown runs, and these."""
+    """All tags of the shown runs, and these runs."""
 
     tags: list[str]
     runs: list[CatalogRun]

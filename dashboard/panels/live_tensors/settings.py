@@ -1,4 +1,4 @@
-"""What the panel of live tensors keeps in the URL."""
+"""URL parameters of the live tensors panel."""
 
 import re
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ def _limits(raw: Sequence[str]) -> str:
 
 
 NAMES: Final = text("live_tensors.names", "")
-"""Which arrays: "*" stands for any characters, several are separated by commas; empty for all."""
+"""Names of the arrays to show, separated by commas; "*" matches any characters; empty for all."""
 RATE: Final = choice("live_tensors.rate", "5", ("0", "1", "5", "10", "30"))
-"""Frames per second, at most."""
+"""Maximum frames per second."""
 SHOW: Final = data_choice("live_tensors.show", ("value", "variance"))
 WINDOW: Final = choice("live_tensors.window", "8", ("4", "8", "32"))
-"""Frames that a variance is of."""
+"""Number of frames over which a variance is computed."""
 SCALE: Final = data_choice("live_tensors.scale", ("tensor", "section", "fixed"))
-"""What the colors span."""
+"""Range that the colors span."""
 LIMITS: Final[Setting[str]] = Setting("live_tensors.limits", "-1:1", _limits, lambda value: (value,))
 """The ends of a fixed scale."""
 

@@ -1,6 +1,6 @@
-"""What the Mesh panel sends its page: cards and the headers of packed meshes; the page's types are made from these.
+"""Messages of the Mesh panel: cards and headers of packed meshes; the page's types are generated from these classes.
 
-Points are named by their places in a series, -1 for none; colors are shares of 1.
+Points are given by their indices in a series, -1 for none; colors range from 0 to 1.
 """
 
 from typing import Final, Literal, NotRequired, TypeAlias, TypedDict
@@ -11,7 +11,7 @@ Vector: TypeAlias = tuple[float, float, float]
 
 
 class CameraLooks(TypedDict):
-    """The camera of a logged configuration; what is not given is None."""
+    """The camera of a logged configuration; values that are not given are None."""
 
     kind: Literal["perspective", "orthographic"]
     fov: float | None
@@ -20,7 +20,7 @@ class CameraLooks(TypedDict):
 
 
 class MaterialLooks(TypedDict):
-    """The material of a logged configuration; what is not given is None."""
+    """The material of a logged configuration; values that are not given are None."""
 
     unlit: bool
     color: Vector | None
@@ -31,7 +31,7 @@ class MaterialLooks(TypedDict):
 
 
 class Light(TypedDict):
-    """A light of a logged configuration; one without a position shines from everywhere."""
+    """A light of a logged configuration; without a position, it shines from everywhere."""
 
     color: Vector
     intensity: float
@@ -39,7 +39,7 @@ class Light(TypedDict):
 
 
 class Looks(TypedDict):
-    """What is honored of a logged configuration, and the entries that are not."""
+    """The honored parts of a logged configuration, and the entries that are ignored."""
 
     camera: CameraLooks
     material: MaterialLooks
@@ -48,7 +48,7 @@ class Looks(TypedDict):
 
 
 class MeshPoints(TypedDict):
-    """By point of the vertices: when it was, and the points of faces and colors that belong to it."""
+    """For each point of the vertices: its step and wall time, and the matching points of faces and colors."""
 
     steps: TypedArray
     walls: TypedArray
@@ -57,7 +57,7 @@ class MeshPoints(TypedDict):
 
 
 class Reference(TypedDict):
-    """What a mesh is compared with: for each of its points another."""
+    """The mesh that a mesh is compared with: for each point of the one, a point of the other."""
 
     run: str
     same_run: bool
@@ -87,20 +87,20 @@ class MeshCard(TypedDict):
 
 
 class MovedFacts(TypedDict):
-    """How far vertices moved."""
+    """Distances that vertices moved."""
 
     mean: float | str
     most: float | str
 
 
 class MeshFacts(TypedDict):
-    """What is told of a mesh that is drawn."""
+    """Facts about a drawn mesh."""
 
     vertices: int
-    """As many as were written."""
+    """Number of vertices as written."""
     faces: int
     every: int
-    """Of the points only each ``every``-th is sent."""
+    """Only every ``every``-th point is sent."""
     origin: Vector
     low: Vector
     high: Vector
@@ -108,7 +108,7 @@ class MeshFacts(TypedDict):
 
 
 class MeshHeader(TypedDict):
-    """What is told of a mesh beside its columns: as much as is known, and why there is nothing to draw."""
+    """Facts about a mesh besides its columns, as far as known, and why there is nothing to draw."""
 
     samples: int
     error: str
@@ -123,16 +123,16 @@ class MeshHeader(TypedDict):
 
 
 class ColumnPlaces(TypedDict, total=False):
-    """Places of the columns that there are."""
+    """Places of the existing columns."""
 
     positions: int
-    """Of float32 ``[3 n]``, relative to the header's origin."""
+    """float32 ``[3 n]``, relative to the header's origin."""
     faces: int
-    """Of uint32 ``[3 m]``."""
+    """uint32 ``[3 m]``."""
     colors: int
-    """Of uint8 ``[4 n]``."""
+    """uint8 ``[4 n]``."""
     moved: int
-    """Of float32 ``[n]``."""
+    """float32 ``[n]``."""
 
 
 class PackedMesh(MeshHeader):

@@ -1,4 +1,4 @@
-"""What the mesh panel keeps in the URL."""
+"""URL parameters of the mesh panel."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -10,7 +10,7 @@ SHOW: Final = choice("mesh.show", "logged", ("logged", "surface", "edges", "wire
 SHADING: Final = choice("mesh.shading", "logged", ("logged", "smooth", "flat"))
 COLOR: Final = choice("mesh.color", "logged", ("logged", "one", "x", "y", "z"))
 SIZE: Final = number("mesh.size", 0.0, 0.0, 12.0)
-"""Pixels of a point; 0 as logged, or by their number."""
+"""Size of a point in pixels; 0 for the logged size or, without one, a size based on the number of points."""
 BACKGROUND: Final = replace(
     choice("mesh.background", "page", ("page", "white", "gray", "black")), former_values={"grey": "gray"}
 )
@@ -21,9 +21,9 @@ LINK: Final = flag("mesh.link", False)
 STEPS: Final = names("mesh.step")
 """``KEY:STEP`` for every card whose slider is not at the end."""
 SAMPLES: Final = names("mesh.sample")
-"""``KEY:SAMPLE`` for every card that shows another than the first."""
+"""``KEY:SAMPLE`` for every card that does not show the first."""
 CAMERA: Final = names("mesh.camera")
-"""Cameras that the user put into the link, as ``mesh/web/cameras.ts`` writes them."""
+"""Cameras that the user added to the link, as ``mesh/web/cameras.ts`` writes them."""
 COMPARE: Final = Setting[str](
     "mesh.compare", "off", lambda raw: parse_compare(raw[-1]).text, lambda value: (value,), kind="text"
 )

@@ -1,4 +1,4 @@
-"""What the charts of the PR curves panel say of themselves as ``meta``; the page's types are made from these."""
+"""The ``meta`` of the PR curves panel's charts; the page's types are generated from these classes."""
 
 from typing import Final, Literal, NotRequired, TypedDict
 
@@ -14,23 +14,23 @@ class CardRun(TypedDict):
     dark: str
     color: str
     said: str
-    """What is unusual about it."""
+    """Remark on anything unusual about it."""
     wall: float | None
     seconds: float | None
     slider: NotRequired[StepData]
-    """Where each run has a slider of its own: what it offers, and its key in the URL."""
+    """If each run has its own slider: what it offers, and its key in the URL."""
     key: NotRequired[str]
 
 
 class RunMeta(CardRun):
-    """A run that has no curve, or has none at the step."""
+    """A run that has no curve, or none at the step."""
 
     index: int | None
     step: int | None
 
 
 class CurveMeta(CardRun):
-    """A run with its curve: numbers by threshold, where F1 is highest, and from where on nothing is predicted."""
+    """A run with its curve: values by threshold, where F1 is highest, and from where nothing is predicted positive."""
 
     index: int
     step: int
@@ -45,10 +45,10 @@ class CurveMeta(CardRun):
     accuracy: TypedArray
     mcc: TypedArray
     fpr: TypedArray | None
-    """Of the ROC view."""
+    """For the ROC view."""
     tpr: TypedArray | None
     shown: int
-    """From this place on nothing is predicted positive."""
+    """Index from which nothing is predicted positive."""
     best: int | None
     baseline: float | None
     ap: float | None
@@ -56,7 +56,7 @@ class CurveMeta(CardRun):
 
 
 class CardMeta(TypedDict):
-    """The runs of a chart, and what the slider of all of them offers."""
+    """The runs of a chart, and what their shared slider offers."""
 
     view: Literal["pr", "roc", "steps"]
     runs: list[RunMeta | CurveMeta]

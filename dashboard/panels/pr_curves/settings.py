@@ -1,4 +1,4 @@
-"""What the PR curves panel keeps in the URL."""
+"""URL parameters of the PR curves panel."""
 
 from typing import Any, Final, get_args
 

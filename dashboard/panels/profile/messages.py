@@ -1,4 +1,4 @@
-"""What the page is told of a profile besides its figures, as JSON; its types of it are made from these."""
+"""JSON messages about a profile besides its figures; the page's types are generated from these classes."""
 
 from typing import Any, Final, TypedDict
 
@@ -18,14 +18,13 @@ RowMarks = TypedDict(
     },
     total=False,
 )
-"""What a row has besides its columns: its id; of a group its number and how many are in it, of what is in one that
-number; where it is on the Timeline: a stretch, a slice, what to search for, and the trace where it is not the table's;
-least and greatest of the durations behind it, with how many there are in stretches between; and a shorter form of its
-name."""
+"""Fields of a row besides its columns: its id; a group's number and size, or the group's number for a row in it; the
+place on the Timeline: a range, a slice, a search text, and the trace if it is not the table's; the minimum and maximum
+of the durations behind it, followed by their counts in the intervals between; and a shorter form of its name."""
 
 
 class NameParams(TypedDict):
-    """What a table tells the cells of its first column: whether any row is on the Timeline, and of which trace."""
+    """Parameters for the cells of a table's first column: whether any row is on the Timeline, and of which trace."""
 
     linked: bool
     trace: str
@@ -34,7 +33,7 @@ class NameParams(TypedDict):
 
 
 class Progress(TypedDict):
-    """What is being read or worked out, and for how long it has been."""
+    """What is being read or computed, and for how long."""
 
     what: str
     seconds: float
@@ -45,24 +44,24 @@ class FollowedRanks(TypedDict):
 
     job: str
     version: str
-    """Another whenever noticeably more is known."""
+    """Changes whenever noticeably more is known."""
     running: bool
 
 
 class RanksRead(TypedDict):
-    """How far the reading of ranks is."""
+    """Progress of reading ranks."""
 
     version: str
     words: str
-    """Such as "16 of 1,024 ranks read"; empty once all are."""
+    """For example "16 of 1,024 ranks read"; empty once all are read."""
 
 
 class ChosenRows(TypedDict):
-    """Rows of a table that is too long for the page, as somebody asks for them."""
+    """Requested rows of a table that is too long for the page."""
 
     rows: list[dict[str, Any]]
     note: str
-    """How many there are."""
+    """The number of rows, as text."""
 
 
 MESSAGES: Final = (RowMarks, NameParams, Progress, FollowedRanks, RanksRead, ChosenRows)

@@ -1,4 +1,4 @@
-"""What the Profile panel keeps in the URL."""
+"""URL parameters of the Profile panel."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ PAGES: Final[Mapping[Page, str]] = {
 }
 """In order of use."""
 Grouping = Literal["none", "stem", "category"]
-"""What the rows of a table are put together by."""
+"""How the rows of a table are grouped."""
 GROUPINGS: Final[Mapping[Page, Mapping[Grouping, str]]] = {
     "kernels": {"none": "Nothing", "stem": "Stem", "category": "Category"},
     "slices": {"none": "Nothing", "category": "Category"},
@@ -68,7 +68,7 @@ PERS: Final[Mapping[Per, str]] = {"step": "Per step", "call": "Per call", "total
 
 
 def _one_of(name: str, default: str, options: Sequence[str]) -> Setting[str]:
-    """Return a choice that belongs to the data looked at, so that the browser does not remember it."""
+    """Return a choice that depends on the data, so that the browser does not remember it."""
     return replace(choice(name, default, options), personal=False)
 
 
@@ -81,7 +81,7 @@ def _keys(raw: Sequence[str]) -> tuple[Key, ...]:
 
 
 def without_comma(trace_id: str) -> str:
-    """Return a trace's id as one of several that commas separate."""
+    """Return a trace's id, quoted for a comma-separated list."""
     return quote(trace_id, safe="/|: ")
 
 
@@ -89,12 +89,12 @@ PAGE: Final = _one_of("profile.view", "overview", tuple(PAGES))
 TRACE: Final = text("profile.trace", "")
 """Id of the trace; empty for the newest."""
 BY: Final[Setting[tuple[Key, ...]]] = Setting("profile.by", ("name",), _keys, lambda value: (",".join(value),))
-"""What operators are grouped by, separated by commas."""
+"""Keys that operators are grouped by, separated by commas."""
 GROUP: Final = _one_of("profile.group", "none", get_args(Grouping))
 ROW: Final = text("profile.row", "")
-"""Name of the row that is selected, whichever table of the page has it; empty for none."""
+"""Name of the selected row, in whichever table of the page; empty for none."""
 DEVICE: Final = text("profile.device", "")
-"""The device whose memory is drawn; empty for the one that holds most."""
+"""The device whose memory is shown; empty for the one that holds the most."""
 TFPROF: Final = _one_of("profile.tfprof", "scope", get_args(TfprofView))
 RANKS: Final[Setting[tuple[str, ...]]] = Setting(
     "profile.ranks",
@@ -110,13 +110,13 @@ ONLY_STEPS: Final = text("profile.only_steps", "")
 RANKS_BY: Final = text("profile.ranks_by", "rank")
 """How ranks are divided, by host or by process group; "rank" for not at all."""
 BEFORE: Final = text("profile.before", "")
-"""Id of the trace that is compared with."""
+"""Id of the trace to compare with."""
 CHANGED: Final = _one_of("profile.changed", "operators", get_args(What))
 PER: Final = _one_of("profile.per", "step", get_args(Per))
 PEAK_TFLOPS: Final = number("profile.tflops", 0, 0, 1e6)
-"""The device's peak in TFLOP/s; 0 where it is not known."""
+"""The device's peak in TFLOP/s; 0 if unknown."""
 PEAK_GBPS: Final = number("profile.gbps", 0, 0, 1e6)
-"""The peak of the device's memory in GB/s; 0 where it is not known."""
+"""The peak bandwidth of the device's memory in GB/s; 0 if unknown."""
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     PAGE,
     TRACE,
@@ -139,7 +139,7 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
 
 @dataclass(frozen=True)
 class PageRequest:
-    """What the panel is asked to show."""
+    """A request for a page of the panel."""
 
     page: Page
     trace: str
@@ -160,7 +160,7 @@ class PageRequest:
 
     @classmethod
     def of(cls, view: View) -> "PageRequest":
-        """Return what a view asks for."""
+        """Return the request of a view."""
         return cls(
             page=cast(Page, PAGE.of(view)),
             trace=TRACE.of(view),
@@ -181,7 +181,7 @@ class PageRequest:
         )
 
     def relevant(self) -> tuple[object, ...]:
-        """Only what this page depends on, so that the rest changes nothing."""
+        """Return only the settings that this page depends on, so that the others change nothing."""
         extra: dict[Page, tuple[object, ...]] = {
             "operators": self.by,
             "kernels": (self.grouping,),
@@ -195,11 +195,11 @@ class PageRequest:
         return (self.page, self.trace, self.row, *extra.get(self.page, ()))
 
     def for_tables(self) -> tuple[object, ...]:
-        """Only what the tables of this page depend on."""
+        """Return only the settings that the tables of this page depend on."""
         charts = {"ranks": replace(self, ranks_by=RANKS_BY.default, only_steps=ONLY_STEPS.default)}
         return charts.get(self.page, self).relevant()
 
     @property
     def grouping(self) -> Grouping:
-        """What this page's rows are put together by: nothing, where it knows no such groups."""
+        """How this page's rows are grouped; "none" if the page does not offer the chosen grouping."""
         return self.group if self.group in GROUPINGS.get(self.page, {}) else "none"

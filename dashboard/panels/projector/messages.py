@@ -1,4 +1,4 @@
-"""What the routes of the Projector panel answer, as JSON; the page's types of it are made from these."""
+"""JSON responses of the Projector panel's routes; the page's types are generated from these classes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NotRequired, TypedDict
@@ -8,7 +8,7 @@ from stepscope.dashboard.projections.neighbors import Metric
 
 
 class EmbeddingRow(TypedDict):
-    """An embedding of the log directory, or a file that was dropped."""
+    """An embedding of the log directory, or a dropped file."""
 
     id: str
     run: str
@@ -20,7 +20,7 @@ class EmbeddingRow(TypedDict):
 
 
 class EmbeddingsAnswer(TypedDict):
-    """The embeddings, and how many series of checkpoints are too many to be opened."""
+    """The embeddings, and the number of series of checkpoints left out because there are too many."""
 
     embeddings: list[EmbeddingRow]
     unlisted: int
@@ -35,7 +35,7 @@ class DatasetProblem(TypedDict):
 
 
 class ColumnInfo(TypedDict):
-    """A column: how many categories it has, if it has any, and whether clusters made it."""
+    """A column: its number of categories, if it has any, and whether it comes from clustering."""
 
     name: str
     kind: Literal["text", "number"]
@@ -47,7 +47,7 @@ class ColumnInfo(TypedDict):
 
 
 class Sprite(TypedDict):
-    """The pictures of points in one, line by line: the size of one, how many a line has, and where they are."""
+    """Pictures of the points in one image, row by row: the size of one, the number per row, and the image's URL."""
 
     width: int
     height: int
@@ -67,17 +67,17 @@ class DatasetInfo(TypedDict):
     dimensions: int
     digest: str
     left_out: list[int]
-    """Numbers of rows of the file that are no points."""
+    """Numbers of the file's rows that are not points."""
     problems: list[DatasetProblem]
     columns: list[ColumnInfo]
     sprite: Sprite | None
     bookmarks: Sequence[Any]
-    """As TensorBoard's JSON has them."""
+    """As in TensorBoard's JSON."""
     limits: Mapping[str, int]
 
 
 class ColumnHeader(TypedDict):
-    """A column before its values: numbers, or the category of each point, -1 for none."""
+    """Header of a column, before its values: numbers, or the category of each point, -1 for none."""
 
     name: str
     kind: Literal["text", "number"]
@@ -85,27 +85,27 @@ class ColumnHeader(TypedDict):
 
 
 class LabelsAnswer(TypedDict):
-    """What a column says of some points."""
+    """Values of a column at some points, as text."""
 
     texts: list[str]
 
 
 class TableAnswer(TypedDict):
-    """How many rows a table has, and some of them: "#" is the place, the others are the columns."""
+    """Number of rows of a table, and some of them: "#" is the position, the other keys are columns."""
 
     count: int
     rows: list[dict[str, str | float | None]]
 
 
 class RowsKept(TypedDict):
-    """Points that are kept under a key."""
+    """Points kept under a key."""
 
     key: str
     count: int
 
 
 class RowAnswer(TypedDict):
-    """All that is known of one point; rows of the file may have been left out."""
+    """Everything known about one point; ``file_row`` may differ from ``row`` because rows of the file were left out."""
 
     row: int
     file_row: int
@@ -114,7 +114,7 @@ class RowAnswer(TypedDict):
 
 
 class NeighborsAnswer(TypedDict):
-    """The points nearest to one; null where a distance is not finite."""
+    """The nearest neighbors of a point; null for distances that are not finite."""
 
     rows: list[int]
     distances: list[float | None]
@@ -124,7 +124,7 @@ class NeighborsAnswer(TypedDict):
 
 
 class SearchHeader(TypedDict):
-    """What a search found, before the rows; what is wrong with its pattern; the key of the rows."""
+    """Header before the rows that a search found: their number, any error in the pattern, and the key of the rows."""
 
     count: int
     shown: int
@@ -133,7 +133,7 @@ class SearchHeader(TypedDict):
 
 
 class BegunJob(TypedDict):
-    """A computation that was begun or found; null where it was only looked for."""
+    """A computation that was started or found; null if it was only looked up and is not known."""
 
     job: str | None
     state: NotRequired[JobState]
@@ -142,13 +142,13 @@ class BegunJob(TypedDict):
 
 
 class ChangedJob(TypedDict):
-    """What a computation is after it was acted on."""
+    """State of a computation after an action."""
 
     state: JobState
 
 
 class ComponentsFound(TypedDict):
-    """Of a principal component analysis, what each component explains."""
+    """Variance that each component of a principal component analysis explains."""
 
     variances: list[float]
     ratios: list[float]
@@ -156,18 +156,18 @@ class ComponentsFound(TypedDict):
 
 
 class FrameHeader(JobTold):
-    """How far a computation is; before the coordinates, and which points they are of, where they have changed."""
+    """Progress of a computation; precedes the coordinates and the points they are of, if the coordinates changed."""
 
     dimensions: NotRequired[int]
     components: NotRequired[ComponentsFound | None]
     seed: NotRequired[int | None]
     settings: NotRequired[dict[str, float | str]]
     column: NotRequired[str]
-    """That a clustering has made."""
+    """The column that a clustering made."""
 
 
 class QualityHeader(JobTold):
-    """How well a picture keeps neighbors, once that is done; before arrays of all points, named by ``arrays_of``."""
+    """How well a picture preserves neighbors, once known; precedes arrays over all points, named by ``arrays_of``."""
 
     trustworthiness: NotRequired[float]
     continuity: NotRequired[float]
@@ -179,7 +179,7 @@ class QualityHeader(JobTold):
 
 
 class Dropped(TypedDict):
-    """The first embedding of a file that was taken, and all of them."""
+    """The first embedding of an accepted file, and all of its embeddings."""
 
     id: str
     ids: list[str]

@@ -1,4 +1,4 @@
-"""What the Projector panel keeps in the URL; ``projector/web/settings.ts`` reads and writes it."""
+"""URL parameters of the Projector panel; ``projector/web/settings.ts`` reads and writes them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ MOST_NEIGHBORS: Final = 1_000
 
 
 def _whole(low: int, high: int) -> Callable[[Sequence[str]], str]:
-    """Read a whole number from ``low`` to ``high`` as the text that it is; empty for none."""
+    """Return a parser that accepts a whole number from ``low`` to ``high``, kept as text; empty for none."""
 
     def parse(raw: Sequence[str]) -> str:
         if raw[-1] and not low <= int(raw[-1]) <= high:
@@ -29,20 +29,20 @@ def _number(name: str, default: str, low: int, high: int) -> Setting[str]:
 
 
 def _data_flag(name: str, default: bool = False) -> Setting[bool]:
-    """Return a switch that belongs to the data looked at, so that the browser does not remember it."""
+    """Return a switch that depends on the data, so that the browser does not remember it."""
     return replace(flag(name, default), personal=False)
 
 
 ID: Final = text("projector.id", "")
 """Id of the open embedding; empty for the first."""
 STEP: Final = _number("projector.step", "", -(1 << 62), 1 << 62)
-"""The step of it; empty for the newest."""
+"""Step of the open embedding; empty for the newest."""
 ALIGNED: Final = _data_flag("projector.aligned")
 """Whether all steps are projected together, so that points keep their places."""
 PROJECTION: Final = data_choice("projector.projection", PROJECTIONS)
 DIMENSIONS: Final = data_choice("projector.dims", ("2", "3"))
 COMPONENTS: Final = text("projector.components", "1,2,3")
-"""Of a principal component analysis, what lies along X, Y and Z; the first is 1."""
+"""Principal components along X, Y and Z; the first is 1."""
 SPHERE: Final = _data_flag("projector.sphere")
 ONLY: Final = _data_flag("projector.only")
 """Whether only the isolated points are projected."""
@@ -51,26 +51,26 @@ TSNE: Final = text("projector.tsne", "")
 UMAP: Final = text("projector.umap", "")
 RANDOM: Final = text("projector.random", "")
 SUPERVISE: Final = text("projector.supervise", "")
-"""The column of the supervision; empty for the one that points are colored by."""
+"""The column used for supervision; empty for the one that points are colored by."""
 LEFT: Final = text("projector.left", "")
-"""What lies at the left end of an own axis: ``text:king``, ``regex:^k`` or ``rows:1-3,7``."""
+"""Left end of a custom axis: ``text:king``, ``regex:^k`` or ``rows:1-3,7``."""
 RIGHT: Final = text("projector.right", "")
 DOWN: Final = text("projector.down", "")
 UP: Final = text("projector.up", "")
 AXES_IN: Final = text("projector.axes_in", "")
-"""The column that texts of own axes are searched in; empty for all."""
+"""The column in which to search for the texts of custom axes; empty for all."""
 COLOR: Final = text("projector.color", "")
-"""A column, a measure of trust such as ``@trustworthiness``, ``-`` for one color; empty for what suits best."""
+"""A column, a measure of trust such as ``@trustworthiness``, or ``-`` for one color; empty to choose automatically."""
 CATEGORICAL: Final = data_choice("projector.categorical", ("auto", "on", "off"))
 OFF: Final = names("projector.off")
 """Categories that are switched off."""
 SIZE: Final = text("projector.size", "")
 LABEL: Final = text("projector.label", "")
-"""A column, ``-`` for none; empty for what suits best."""
+"""A column, or ``-`` for none; empty to choose automatically."""
 SHOWN_LABELS: Final = data_choice("projector.labels", LABELS)
 SPRITES: Final = _data_flag("projector.sprites")
 SEQUENCE: Final = text("projector.sequence", "")
-"""The column of lines, ``-`` for none; empty for ``__next__`` where there is one."""
+"""The column that defines lines, or ``-`` for none; empty for ``__next__`` if that exists."""
 SEARCH: Final = text("projector.search", "")
 REGEX: Final = _data_flag("projector.regex")
 SEARCH_IN: Final = text("projector.in", "")
@@ -78,7 +78,7 @@ SEARCH_IN: Final = text("projector.in", "")
 ROWS: Final = text("projector.rows", "")
 """Selected points, as ``0-5,9``."""
 FOCUS: Final = _number("projector.focus", "", 0, 1 << 32)
-"""The point whose neighbors are shown, where several are selected."""
+"""The point whose neighbors are shown if several are selected."""
 METRIC: Final = data_choice("projector.metric", METRICS)
 SPACE: Final = data_choice("projector.space", ("original", "picture"))
 """Where to search for neighbors."""
@@ -86,18 +86,18 @@ NEIGHBORS: Final = replace(
     _number("projector.neighbors", "100", 1, MOST_NEIGHBORS), former_names=("projector.neighbours",)
 )
 ISOLATE: Final = text("projector.isolate", "")
-"""Points that alone are shown, as ``0-5,9``."""
+"""The only points to show, as ``0-5,9``."""
 HIDDEN: Final = text("projector.hidden", "")
 CAMERA: Final = text("projector.camera", "")
 SPIN: Final = _data_flag("projector.spin")
 POINTS: Final = number("projector.points", 1, 0.1, 10)
-"""How large points are drawn; 1 is as large as fits their number."""
+"""Size of points; 1 is the size that suits their number."""
 GRID: Final = flag("projector.grid", False)
 PERSPECTIVE: Final = flag("projector.perspective", True)
 TABLE: Final = _data_flag("projector.table")
 TABLE_OF: Final = data_choice("projector.table_of", ROWS_OF)
 SORT: Final = text("projector.sort", "")
-"""The column that the table is sorted by, with ``-`` before it from the largest down; empty for the rows' own order."""
+"""The column that the table is sorted by, with a leading ``-`` for descending order; empty for the rows' own order."""
 
 SETTINGS: Final = (
     ID, STEP, ALIGNED, PROJECTION, DIMENSIONS, COMPONENTS, SPHERE, ONLY, TSNE, UMAP, RANDOM, SUPERVISE,

@@ -1,4 +1,4 @@
-"""What the scalars panel keeps in the URL, besides what every panel of curves does."""
+"""URL parameters of the scalars panel, besides those of every panel of curves."""
 
 from typing import Any, Final
 

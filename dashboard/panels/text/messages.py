@@ -1,15 +1,15 @@
-"""What the Text panel sends its page: cards, and what its routes answer; the page's types are made from these."""
+"""Messages of the Text panel: cards and responses of routes; the page's types are generated from these classes."""
 
 from typing import Final, Literal, NotRequired, TypedDict
 
 from stepscope.dashboard.panels.text.diff import Change, Segment
 
 MOST_ENTRIES: Final = 50
-"""Texts of one answer."""
+"""Number of texts in one response."""
 
 
 class CardData(TypedDict):
-    """How many texts a card has, and the runs that have its tag, to compare with."""
+    """A card: its number of texts, and the runs that have its tag, for comparison."""
 
     key: str
     run: str
@@ -34,34 +34,34 @@ class Entry(TypedDict):
 
 
 class StepPlace(TypedDict):
-    """The step of a text, and how many its series has."""
+    """The step of a text, and the number of texts in its series."""
 
     step: int
     total: int
 
 
 class EntryPlace(StepPlace):
-    """Where a text is."""
+    """Position of a text in its series."""
 
     index: int
 
 
 class Comparison(TypedDict):
-    """Two texts of a tag compared by lines."""
+    """Line-by-line comparison of two texts of a tag."""
 
     rows: list[tuple[Change, int | None, int | None, tuple[Segment, ...], tuple[Segment, ...]]]
-    """The change, the line's numbers in the old and the new text, and its pieces there."""
+    """The change, the line's numbers in the old and the new text, and its segments in each."""
     added: int
     removed: int
     notice: str
     error: str
     old: NotRequired[StepPlace]
-    """Not there where the server did not answer."""
+    """Missing if the server did not respond."""
     new: NotRequired[StepPlace]
 
 
 class FoundText(TypedDict):
-    """A text in which something was found, and the place of its card."""
+    """A text in which something was found, and the location of its card."""
 
     tag: str
     run: str
@@ -78,14 +78,14 @@ class FoundText(TypedDict):
 
 
 class SearchAnswer(TypedDict):
-    """What one request of a search found."""
+    """Results of one request of a search."""
 
     hits: list[FoundText]
     searched: int
     total: int
     unreadable: int
     place: str | None
-    """Where the next request goes on; None at the end."""
+    """Where the next request continues; None at the end."""
     error: str
 
 

@@ -1,4 +1,4 @@
-"""What the text panel keeps in the URL."""
+"""URL parameters of the text panel."""
 
 from typing import Any, Final
 
@@ -10,12 +10,12 @@ LINK: Final = flag("text.link", False)
 WRAP: Final = flag("text.wrap", True)
 MONOSPACE: Final = flag("text.mono", False)
 FIND: Final = text("text.find", "")
-"""What is searched for in all texts."""
+"""What to search for in all texts."""
 REGEX: Final = flag("text.regex", False)
 STEPS: Final = names("text.step")
-"""``KEY:STEP`` for every card that does not show its newest text; the key is empty where all cards are linked."""
+"""``KEY:STEP`` for every card that does not show its newest text; the key is empty if all cards are linked."""
 COMPARED: Final = names("text.diff")
-"""Two texts that are compared: tag, run and step of the old one, run and step of the new one."""
+"""Two texts to compare: tag, run and step of the old one, then run and step of the new one."""
 LAYOUT: Final = choice("text.layout", "side", ("side", "unified"))
 UNCHANGED: Final = choice("text.unchanged", "near", ("near", "all"))
 

@@ -1,6 +1,6 @@
-"""What the routes of the Timeline panel answer, as JSON; the page's types of it are made from these.
+"""JSON responses of the Timeline panel's routes; the page's types are generated from these classes.
 
-Times are nanoseconds since the beginning of the trace that they belong to.
+Times are in nanoseconds since the beginning of their trace.
 """
 
 from typing import Any, Final, Literal, NotRequired, TypedDict
@@ -35,7 +35,7 @@ class LaneRow(TypedDict):
 
 
 class LaneGroup(TypedDict):
-    """Lanes and counters that belong together, in the order in which they are shown."""
+    """Lanes and counters that belong together, in display order."""
 
     title: str
     short: str
@@ -45,7 +45,7 @@ class LaneGroup(TypedDict):
 
 
 class LanesAnswer(TypedDict):
-    """Some lanes of a trace, with labels of them and of all counters."""
+    """Some lanes of a trace, with labels for them and for all counters."""
 
     lanes: list[LaneRow]
     lanes_total: int
@@ -66,7 +66,7 @@ class CounterRow(TypedDict):
 
 
 class Strip(TypedDict):
-    """How busy a lane, or a process, is along the trace, 0 to 100."""
+    """How busy a lane or process is along the trace, from 0 to 100."""
 
     kind: LaneKind
     busy: list[int]
@@ -81,7 +81,7 @@ class Coverage(TypedDict):
 
 
 class TraceSummary(LanesAnswer):
-    """What the panel must know of a trace before it draws."""
+    """Facts about a trace that the panel needs before drawing."""
 
     id: str
     label: str
@@ -98,7 +98,7 @@ class TraceSummary(LanesAnswer):
     longest: int
     losses: dict[str, int]
     counted: dict[str, str]
-    """By reason, how often there was one, in words."""
+    """By reason, the number of occurrences, in words."""
     examples: dict[str, str]
     meanings: dict[str, str]
     notes: list[str]
@@ -121,7 +121,7 @@ class WindowHeader(TypedDict):
 
 
 class Matches(TypedDict):
-    """The slices that a search has found, ordered by start: how many, a page of them, and where they are."""
+    """The slices that a search found, ordered by start: their number, a page of them, and their positions."""
 
     count: int
     rank: int
@@ -136,7 +136,7 @@ class Matches(TypedDict):
 
 
 class CounterWindow(TypedDict):
-    """A counter between two moments: all points, or the extremes per bucket."""
+    """A counter between two times: all points, or the extremes per bucket."""
 
     counter: int
     time: list[int]
@@ -146,7 +146,7 @@ class CounterWindow(TypedDict):
 
 
 class SliceRow(TypedDict):
-    """One slice as lists and tables show it."""
+    """A slice as shown in lists and tables."""
 
     index: int
     name: str
@@ -164,14 +164,14 @@ class FlowEnd(SliceRow):
 
 
 class FlowEnds(TypedDict):
-    """Arrows to or from a slice; of many the first."""
+    """Arrows to or from a slice; if there are many, the first ones."""
 
     total: int
     slices: list[FlowEnd]
 
 
 class Occurrences(TypedDict):
-    """How long the slices of one name take."""
+    """Durations of the slices of one name."""
 
     count: int
     total: int
@@ -181,7 +181,7 @@ class Occurrences(TypedDict):
 
 
 class Children(TypedDict):
-    """What lies directly in a slice on its lane, the longest first."""
+    """Direct children of a slice on its lane, longest first."""
 
     count: int
     own_ns: int
@@ -189,7 +189,7 @@ class Children(TypedDict):
 
 
 class SliceDetails(SliceRow):
-    """One slice: its arguments, what lies around and in it, its name's occurrences, flows and neighbors."""
+    """A slice: its arguments, the slices around and in it, the occurrences of its name, flows and neighbors."""
 
     category: str
     process: str
@@ -206,7 +206,7 @@ class SliceDetails(SliceRow):
 
 
 class Launched(TypedDict):
-    """What a slice launched on devices, in order of start."""
+    """Slices that a slice launched on devices, in order of start."""
 
     count: int
     total_ns: int
@@ -214,14 +214,14 @@ class Launched(TypedDict):
 
 
 class TableRow(TypedDict):
-    """Where a slice is in the Profile panel."""
+    """Location of a slice in the Profile panel."""
 
     page: str
     row: str
 
 
 class Relations(TypedDict):
-    """What a slice has to do with others."""
+    """Relations of a slice to others."""
 
     index: int
     kind: str
@@ -234,7 +234,7 @@ class Relations(TypedDict):
 
 
 class DurationHistogram(TypedDict):
-    """How many durations lie between edges."""
+    """Number of durations between edges."""
 
     edges: list[int]
     counts: list[int]
@@ -250,7 +250,7 @@ class OccurrencesByStep(TypedDict):
 
 
 class InTime(TypedDict):
-    """Where a slice is among those of its name in order of time, from 0, and those before and after it."""
+    """Position of a slice, from 0, among those of its name in order of time, and the ones before and after it."""
 
     place: int
     previous: int | None
@@ -258,7 +258,7 @@ class InTime(TypedDict):
 
 
 class OccurrencesAnswer(InTime):
-    """Figures of the slices that have a slice's name."""
+    """Statistics of the slices that share a slice's name."""
 
     index: int
     name: str
@@ -279,14 +279,14 @@ class OccurrencesAnswer(InTime):
 
 
 class AlignedTrace(TypedDict):
-    """By how much a trace is moved."""
+    """Offset by which a trace is moved."""
 
     id: str
     offset: int
 
 
 class AlignmentAnswer(TypedDict):
-    """How traces are put side by side."""
+    """Alignment of traces."""
 
     by: str
     traces: list[AlignedTrace]
@@ -294,7 +294,7 @@ class AlignmentAnswer(TypedDict):
 
 
 class CollectiveRow(TypedDict):
-    """A collective: per trace its slice, its duration, and how long it waited for others there."""
+    """A collective: for each trace, its slice, its duration, and how long it waited there for others."""
 
     name: str
     step: int | None
@@ -313,7 +313,7 @@ class CollectivesAnswer(TypedDict):
 
 
 class DifferencesAnswer(TypedDict):
-    """What two traces have of each name, as parallel lists, the largest change first."""
+    """Comparison of two traces by name, as parallel lists, largest change first."""
 
     window: int
     rows: int
@@ -330,7 +330,7 @@ class DifferencesAnswer(TypedDict):
 
 
 class SumOf(TypedDict):
-    """Nanoseconds, and how many parts they are."""
+    """Total nanoseconds, and the number of parts."""
 
     ns: int
     count: int
@@ -377,7 +377,7 @@ class IdleWindow(TypedDict):
 
 
 class PathAnswer(CriticalPathWindow):
-    """The critical path of a step, or of all."""
+    """The critical path of one step or of all."""
 
     step: int | None
 
@@ -390,10 +390,10 @@ class IdleAnswer(IdleWindow):
 
 
 class AreaRow(TypedDict):
-    """What the slices of one name, or of one category, add up to in an area."""
+    """Totals of the slices of one name or one category in an area."""
 
     name: NotRequired[str]
-    """Of a row of a category there is none."""
+    """Missing for a category."""
     category: str
     count: int
     total_ns: int
@@ -405,7 +405,7 @@ class AreaRow(TypedDict):
 
 
 class AreaLane(TypedDict):
-    """What the slices of a lane add up to in an area."""
+    """Totals of the slices of a lane in an area."""
 
     lane: int
     count: int
@@ -423,7 +423,7 @@ class AreaCounter(TypedDict):
 
 
 class AreaAnswer(TypedDict):
-    """What the slices of some lanes add up to between two moments."""
+    """Totals of the slices of some lanes between two times."""
 
     start: int
     end: int

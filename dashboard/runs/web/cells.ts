@@ -1,4 +1,4 @@
-/** What stands in the first two columns of the table of runs, and how cells of all columns look. */
+/** The contents of the first two columns of the table of runs, and the style of cells in all columns. */
 import type { CellParams, CellRenderer } from "../../web/core/ag_grid.ts";
 import { icon, make } from "../../web/core/dom.ts";
 import { type GroupItem, isHead, type Item, type RunItem } from "./items.ts";
@@ -12,7 +12,7 @@ const rowsOf = (names: readonly string[]): RunRow[] =>
   names.map((run) => runs.rows.get(run)).filter((row) => row !== undefined);
 export const membersOf = (item: GroupItem): RunRow[] => rowsOf(item.members);
 
-/** The runs of a group; none, which is said, where the page has not all of them. */
+/** All runs of a group; if some are not on the page, returns none and tells the user. */
 export function allMembersOf(group: Pick<GroupItem, "label" | "found">, members: RunRow[]): RunRow[] {
   if (runs.around().whole_table || members.length === group.found) return members;
   const search = `group == ${JSON.stringify(group.label)}`;
@@ -20,7 +20,7 @@ export function allMembersOf(group: Pick<GroupItem, "label" | "found">, members:
   return [];
 }
 
-/** Runs, each with those that belong to it behind it. */
+/** Runs, each followed by the runs that belong to it. */
 export function withHelpers(found: readonly RunRow[]): RunRow[] {
   const helpers = Map.groupBy(runs.rows.values(), ({ parent }) => parent);
   return [...new Set(found.flatMap((row) => [row, ...helpers.get(row.run) ?? []]))];
@@ -30,7 +30,7 @@ function headState(item: GroupItem): "true" | "false" | "mixed" {
   const on = membersOf(item).filter(runs.isOn).length + (runs.othersAreOn() ? item.found - item.members.length : 0);
   return on === 0 ? "false" : on === item.found ? "true" : "mixed";
 }
-/** Whether it is switched on. */
+/** Whether an item is switched on. */
 export const stateOf = (item: Item) => (isHead(item) ? headState(item) : runs.isOn(item) ? "true" : "false");
 
 type Rule = (params: CellParams<Item>) => boolean;
@@ -70,7 +70,7 @@ function nameParts(item: RunItem) {
   return cut ? [make("span", { className: "dim" }, make("bdi", {}, text.slice(0, cut))), leaf] : [leaf];
 }
 
-/** The button that lists what is below a row. */
+/** The button that lists or folds what is below a row. */
 const fold = (folded: boolean, what: string) =>
   make("button", {
     className: "fold",
@@ -119,7 +119,7 @@ export class Name implements CellRenderer<Item> {
         ? [data.id, textOf(data), data.found, runs.isFolded(data)]
         : [data.id, textOf(data), data.helpers.length, runs.isOpened(data.run), runs.isPinned(data.run)],
     );
-    // What is under the hand stays the same element while nothing of it changes.
+    // The element under the pointer is kept as long as its contents do not change.
     if (now !== this.#shown) this.#cell.replaceChildren(...(isHead(data) ? headParts(data) : runParts(data)));
     this.#shown = now;
     return true;

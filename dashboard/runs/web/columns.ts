@@ -9,18 +9,18 @@ import { ago, asNumber, compare, formatOf, full, type Value } from "./values.ts"
 export const SWATCH = 34;
 const STARTED = 84;
 
-/** How wide a column should be, and has to be for its values. */
+/** The preferred width of a column, and the least that its values need. */
 export interface Fit {
   least: number;
   wanted: number;
 }
 type Column = ColumnDef<Item, Value, Fit>;
 
-/** Values of a column that are not missing. */
+/** Values of a column, without missing ones. */
 const present = (place: number): Value[] =>
   [...runs.rows.values()].map((row) => row.values[place]).filter((value) => value !== null);
 
-/** Which columns have texts: they are shown, filtered and aligned differently from numbers. */
+/** Which columns contain texts, which are shown, filtered and aligned differently from numbers. */
 export const haveTexts = (): boolean[] =>
   runs.around().columns.map((_column, place) => present(place).some((value) => asNumber(value) === null));
 

@@ -1,4 +1,4 @@
-/** What the mouse and the keyboard do in the table of runs. */
+/** Mouse and keyboard commands of the table of runs. */
 import { bind, bindingsOf, type Command, register } from "../../web/core/commands.ts";
 import { within } from "../../web/core/dom.ts";
 import { allMembersOf, membersOf, stateOf, withHelpers } from "./cells.ts";
@@ -7,9 +7,9 @@ import * as menu from "./menu.ts";
 import { type RunRow, runs } from "./state.ts";
 import { focusRun, itemAt, listed, passing } from "./table.ts";
 
-/** The run that a range of selected ones begins at. */
+/** The run where a range selection begins. */
 let anchor = "";
-/** What was selected before a click, should the click turn out to be a double click. */
+/** The selection before a click, in case the click turns out to be a double click. */
 let before: string[] = [];
 
 type Modifiers = Pick<MouseEvent | KeyboardEvent, "ctrlKey" | "metaKey" | "shiftKey">;
@@ -26,7 +26,7 @@ function chosen(item: Item, event: Modifiers): void {
   selectRuns([item.run], more);
 }
 
-/** Selects runs, or clears them where they are what is selected; `more` keeps the others. */
+/** Selects runs, or clears the selection if it consists of just these; `more` keeps the others. */
 function selectRuns(chosen: string[], more: boolean): void {
   const { selected } = runs.view();
   const all = chosen.every((run) => selected.has(run));
@@ -55,11 +55,11 @@ const fold = (item: Item): void =>
 
 function pin({ run }: RunItem): void {
   runs.pin(run, !runs.isPinned(run));
-  // When the grid has drawn the row at its new place.
+  // Waits until the grid has drawn the row in its new place.
   setTimeout(() => focusRun(run), 50);
 }
 
-/** What a key does with the row that has the focus; the key goes on where there is none. */
+/** Applies a key to the focused row; without one, the key is passed on. */
 const withRow = (act: (item: Item, event: KeyboardEvent) => unknown) => (event: KeyboardEvent) => {
   const item = within(event, ".run-grid .ag-cell") && itemAt(event);
   return item ? act(item, event) : false;
@@ -86,7 +86,7 @@ const commands: Command[] = [
   { id: "runs.open_menu", title: "All actions and color", gestures: ["menu key", "right click"] },
 ];
 register({ title: "Runs", commands });
-// A row that has the focus has its turn before the open panel.
+// A focused row handles keys before the open panel does.
 bind(document, {
   ...bindingsOf(commands),
   "Ctrl Enter": choose,
@@ -94,7 +94,7 @@ bind(document, {
   Escape: (event) => runs.view().selected.size > 0 && within(event, ".run-grid .ag-cell") !== null && runs.select([]),
 });
 
-/** What the buttons in a row do, by their class. */
+/** Actions of the buttons in a row, by class. */
 const BUTTONS: Record<string, (item: Item, button: HTMLElement) => void> = {
   swatch: toggle,
   fold,

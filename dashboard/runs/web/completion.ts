@@ -1,6 +1,6 @@
-/** Names in the search for runs: how they are written, and which complete what is typed. */
+/** Names in the search for runs: how they are written, and which ones complete the typed text. */
 
-/** A word that is being typed, and where it begins. */
+/** A word being typed, and where it starts. */
 export interface Word {
   text: string;
   start: number;
@@ -9,17 +9,17 @@ export interface Word {
 const WORDS = ["and", "or", "not", "in", "true", "false"];
 const MOST_OFFERED = 8;
 
-/** A name as a condition has it: backquotes around what would be read as something else. */
+/** A name as written in a condition, in backquotes if it would otherwise be read as something else. */
 export const quoted = (name: string): string =>
   /^[^\W\d][\w./-]*$/.test(name) && !WORDS.includes(name) ? name : "`" + name + "`";
 
-/** The word before the caret, if one is being typed that names may complete. */
+/** The word being typed before the caret, if names may complete it. */
 export function wordIn(before: string): Word | null {
   const text = /(?:^|[\s(<>=~!,])(`[^`]*|[^\W\d][\w./-]*)$/.exec(before)?.[1];
   return text ? { text, start: before.length - text.length } : null;
 }
 
-/** Names that have a word somewhere, first those that begin with it. */
+/** Names that contain a word; those that begin with it come first. */
 export function fitting(names: readonly string[], word: Word): string[] {
   const wanted = word.text.replace(/^`/, "").toLowerCase();
   const fits = names.filter((name) => name.replaceAll("`", "").toLowerCase().includes(wanted) && name !== word.text);
@@ -27,7 +27,7 @@ export function fitting(names: readonly string[], word: Word): string[] {
   return fits.sort((a, b) => begins(b) - begins(a)).slice(0, MOST_OFFERED);
 }
 
-/** A text with a name in the place of a word, and where the caret is then. */
+/** The text with a word replaced by a name, and the new position of the caret. */
 export function completed(
   before: string,
   after: string,

@@ -1,4 +1,4 @@
-/** How runs are grouped, as the setting has it. */
+/** How runs are grouped, according to the setting. */
 
 export type Mode = "none" | "seeds" | "path" | "hparams" | "regex";
 
@@ -9,6 +9,6 @@ export function grouping([first]: readonly string[]): Mode {
   return first.startsWith("regex:") ? "regex" : "hparams";
 }
 
-/** What stands behind "path:" or "regex:", where that is how runs are grouped. */
+/** The text after "path:" or "regex:", if runs are grouped that way. */
 export const detailOf = (specs: readonly string[], mode: "path" | "regex"): string | undefined =>
   specs.find((spec) => spec.startsWith(`${mode}:`))?.slice(mode.length + 1);

@@ -5,18 +5,18 @@ export interface RunItem extends RunRow {
   id: string;
   kind: "run";
   source: RunRow;
-  /** Whether it stands below the run that it belongs to. */
+  /** Whether it is listed below the run that it belongs to. */
   below: boolean;
-  /** Runs that belong to it. */
+  /** Runs that belong to this one. */
   helpers: readonly string[];
 }
 
 export interface GroupItem extends RunGroup {
   id: string;
   kind: "group";
-  /** Its place among the groups. */
+  /** Its index among the groups. */
   group: number;
-  /** Its runs that the page has. */
+  /** Its runs that are on the page. */
   members: string[];
 }
 
@@ -25,7 +25,7 @@ export type Item = RunItem | GroupItem;
 export const isHead = (item: Item): item is GroupItem => item.kind === "group";
 export const idOf = (run: string): string => `r:${run}`;
 
-/** All of them by id. Runs that are as they were keep their object: the grid redraws only what differs. */
+/** All items by id. Unchanged runs keep their object, so that the grid redraws only what differs. */
 export function itemsOf(
   rows: Iterable<RunRow>,
   { groups }: Pick<Listing, "groups">,
@@ -53,8 +53,8 @@ export function itemsOf(
 }
 
 /**
- * Members below their group, and runs below those that they belong to, whatever the order; where nothing is sorted, the
- * order is that of the first events.
+ * Puts members below their group, and runs below the run they belong to, in any sort order; without sorting, the order
+ * is that of the first events.
  */
 export function arranged<N extends { data: Item }>(nodes: readonly N[], isSorted: boolean): N[] {
   const ordered = isSorted ? [...nodes] : nodes.toSorted((a, b) => a.data.order - b.data.order);

@@ -1,16 +1,16 @@
 /**
- * Runs are called on the whole page as in the list of runs: every `.run-label` has the run's own name as its title, and
- * what of the name has room as its text, different for each run.
+ * Gives runs the same names everywhere on the page as in the list of runs: every `.run-label` has the run's own name as
+ * its title and, as its text, as much of the displayed name as fits, distinct for each run.
  */
 import { pageTextWidth } from "../../web/core/canvas_text.ts";
 import { shortNames } from "../../web/core/names.ts";
 import { runs } from "./state.ts";
 
-/** Names on the screen, of runs that are not called by their own. */
+/** Displayed names of runs that were renamed. */
 let renamed = new Map<string, string>();
-/** What all runs are called, in the list's order. */
+/** The displayed names of all runs, in the list's order. */
 let labels: readonly string[] = [];
-/** Texts of all runs by the room that they have and the size of their letters. */
+/** Texts of all runs by available room and font. */
 const fitted = new Map<string, ReadonlyMap<string, string>>();
 let waiting = 0;
 
@@ -29,7 +29,7 @@ function fittedText(label: string, room: number, size: string): string {
   return fitted.get(key)?.get(label) ?? label;
 }
 
-/** What of a run's name has room, in pixels. */
+/** A run's name shortened to the room available, in pixels. */
 export const shortLabel = (run: string, room: number, font: string): string => fittedText(labelOf(run), room, font);
 
 function update(): void {
@@ -37,7 +37,7 @@ function update(): void {
   const stale: { element: HTMLElement; text: ChildNode; label: string }[] = [];
   for (const element of document.querySelectorAll<HTMLElement>("#panel .run-label")) {
     const run = element.getAttribute("title");
-    // The text node stays the same one: what made it may change it later.
+    // The text node is kept, because its creator may change it later.
     const text = element.querySelector("bdi")?.firstChild;
     if (!run || !text) continue;
     const label = labelOf(run);
@@ -46,7 +46,7 @@ function update(): void {
       known.width === element.parentElement?.clientWidth;
     if (!isSame) stale.push({ element, text, label });
   }
-  // First what changes the page, then what asks for its layout: else each would have all of it made again.
+  // Change all texts before reading any layout; otherwise each read would force a new layout.
   for (const { text, label } of stale) if (text.nodeValue !== label) text.nodeValue = label;
   const found = stale.map(({ element, label }) => {
     const isCut = element.scrollWidth > element.clientWidth && element.clientWidth > 0;
@@ -71,7 +71,7 @@ runs.onChange((what) => {
   renamed = new Map(rows.filter((row) => row.label !== row.run).map((row) => [row.run, row.label]));
   const before = labels;
   labels = rows.map((row) => row.label);
-  // A name that stays the same may need more or less of it to differ from others.
+  // Even a name that is unchanged may need more or less of its text to differ from the others.
   if (labels.length !== before.length || labels.some((label, place) => label !== before[place])) {
     fitted.clear();
     shown = new WeakMap();

@@ -1,4 +1,4 @@
-/** The menu of a run: only, hide, pin, another name, another color. */
+/** The menu of a run: show only this one, hide, pin, rename, recolor. */
 import { bind } from "../../web/core/commands.ts";
 import { make, toClipboard } from "../../web/core/dom.ts";
 import { type Place, popover } from "../../web/core/popover.ts";
@@ -9,7 +9,7 @@ import { type RunRow, runs } from "./state.ts";
 
 const scheme = () => (document.documentElement.dataset.mantineColorScheme === "dark" ? "dark" : "light");
 
-/** The row of the menu with the color: the system's own chooser, and back to the color that it had. */
+/** The menu row for the color: the system's color picker, and a button that restores the original color. */
 function colorEntry(row: RunRow): HTMLElement {
   const input = make("input", {
     type: "color",
@@ -21,7 +21,7 @@ function colorEntry(row: RunRow): HTMLElement {
     clearTimeout(waiting);
     if (input.value !== runs.given(settings.paint, row.run)) runs.give(settings.paint, row.run, input.value);
   };
-  // While the chooser is open the color changes with every movement of the hand.
+  // While the picker is open, every movement of the pointer changes the color.
   input.addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = window.setTimeout(give, 150);
@@ -40,7 +40,7 @@ function colorEntry(row: RunRow): HTMLElement {
 }
 
 export function open(row: RunRow, anchor: HTMLElement, at?: Place): void {
-  // The anchor may be drawn again while the menu is open.
+  // The anchor may be redrawn while the menu is open.
   const place = at ?? anchor.getBoundingClientRect();
   const on = runs.isOn(row);
   const pinned = runs.isPinned(row.run);
@@ -64,7 +64,7 @@ export function open(row: RunRow, anchor: HTMLElement, at?: Place): void {
   popover.menu(anchor, `Run ${row.label}`, [...entries, colorEntry(row)], at);
 }
 
-/** A field for the name that a run has on the screen; an empty one gives it its own name back. */
+/** A field for the displayed name of a run; leaving it empty restores the run's own name. */
 export function rename({ run }: RunRow, anchor: HTMLElement, at: Place): void {
   const input = make("input", {
     type: "text",

@@ -1,6 +1,6 @@
 // Made from stepscope.dashboard.runs.messages by `python -m tools.generate_page`; change them there.
 
-/** What the table of runs shows; where it is not whole, what changed since the version ``base``. */
+/** Content of the run table; if it is not whole, the changes since version ``base``. */
 export interface Listing {
   whole: boolean;
   rows: RunRow[];
@@ -22,7 +22,7 @@ export interface Listing {
   version: string;
 }
 
-/** What runs can be described by. */
+/** Fields that can describe runs. */
 export interface RunFields {
   built_in: ("name" | "group" | "step")[];
   hparams: RunField[];
@@ -32,7 +32,7 @@ export interface RunFields {
   depth: number;
 }
 
-/** A run or a tag that was found, a tag with its kind of data; and where in the name the letters are. */
+/** A run or tag that was found, with a tag's kind of data and the positions of the matched letters in the name. */
 export interface Hit {
   kind: "run" | "tag";
   name: string;
@@ -40,7 +40,7 @@ export interface Hit {
   places: number[];
 }
 
-/** A run; of its values, numbers that JSON has not are "NaN", "Infinity" and "-Infinity". */
+/** A run; values that JSON cannot represent are "NaN", "Infinity" and "-Infinity". */
 export interface RunRow {
   light: string;
   dark: string;
@@ -53,7 +53,7 @@ export interface RunRow {
   values: (number | string | boolean | null)[];
 }
 
-/** A hyperparameter or metric that runs are described by. */
+/** A hyperparameter or metric that describes runs. */
 export interface RunColumn {
   spec: string;
   label: string;
@@ -73,7 +73,7 @@ export interface RunGroup {
   means: boolean[];
 }
 
-/** What colors tell: a scale of numbers, with the colors along it, light and dark. */
+/** Meaning of the colors: a numeric scale and the colors along it, for the light and the dark scheme. */
 export interface ScaleLegend {
   label: string;
   low: number;
@@ -83,20 +83,20 @@ export interface ScaleLegend {
   dark: string[];
 }
 
-/** What colors tell: some values, and how many there are besides. */
+/** Meaning of the colors: some values, and the number of further values. */
 export interface ValuesLegend {
   label: string;
   entries: PaintedValue[];
   more: number;
 }
 
-/** How many settings were trained with several seeds, and with how many runs. */
+/** Number of settings that were trained with several seeds, and the number of their runs. */
 export interface Seeds {
   settings: number;
   runs: number;
 }
 
-/** A hyperparameter that runs can be described by; one that differs has not one value in all runs. */
+/** A hyperparameter that can describe runs; ``differs`` is true if it has more than one value. */
 export interface RunField {
   spec: string;
   label: string;
@@ -104,7 +104,7 @@ export interface RunField {
   differs: boolean;
 }
 
-/** A metric that runs can be described by, and how its last value is written in the address. */
+/** A metric that can describe runs; ``spec`` stands for its last value in the URL. */
 export interface MetricField {
   tag: string;
   spec: string;
@@ -116,7 +116,7 @@ export interface Example {
   meaning: string;
 }
 
-/** A value, and its color. */
+/** A value and its color. */
 export interface PaintedValue {
   light: string;
   dark: string;

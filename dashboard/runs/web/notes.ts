@@ -1,4 +1,4 @@
-/** What is said around the table of runs: notes above it, the legend below, and in its buttons what is set. */
+/** Texts around the table of runs: the notes above it, the legend below it, and its buttons, which show what is set. */
 import { integer } from "../../web/core/numbers.ts";
 import { setProps, settingId } from "../../web/core/dash.ts";
 import { iconButton, make, storage } from "../../web/core/dom.ts";
@@ -10,7 +10,7 @@ import { runs, type ScaleLegend, type ValuesLegend } from "./state.ts";
 import { clearFilters, filtered, onFilter, passing } from "./table.ts";
 import { formatOf, full } from "./values.ts";
 
-/** So many rows have a place on the screen. */
+/** About as many rows as fit on the screen. */
 const SEEN_AT_ONCE = 20;
 const HINT = "stepscope-seeds-hint";
 const logdir = () => document.title + location.pathname;
@@ -44,11 +44,11 @@ function filterNote(): HTMLElement[] {
   )];
 }
 
-/** What a search finds and does not show. */
+/** Tells how many of the runs found by a search are shown. */
 function searchNote(): HTMLElement[] {
   if (!runs.around().searched || filtered() !== null) return [];
   const [found, on] = [runs.count(), runs.countOn()];
-  // What was switched off by hand is seen in the rows.
+  // Runs switched off by hand can be seen in the rows.
   if (on === found || (on > 0 && found <= SEEN_AT_ONCE)) return [];
   return [note(
     make(
@@ -60,7 +60,7 @@ function searchNote(): HTMLElement[] {
   )];
 }
 
-/** Where the table does not have all rows. */
+/** Shown if the table does not list all rows. */
 function lengthNote(): HTMLElement[] {
   if (runs.around().whole_table) return [];
   const listed = `The table lists the first ${integer(runs.countListed())} of ${integer(runs.count())} runs`;
@@ -119,7 +119,7 @@ function legend(): void {
 
 const MODES = { none: "Group", seeds: "Seeds", path: "Folder", hparams: "Hparams", regex: "Regex" };
 
-/** The buttons say what is set. */
+/** Makes the buttons show what is set. */
 function buttons(): void {
   const say = (id: string, text: string, on: boolean) => {
     const found = document.getElementById(id);

@@ -5,7 +5,7 @@ const listeners: ((changed: readonly string[]) => void)[] = [];
 
 export const isPointed = (run: string): boolean => pointed.includes(run);
 
-/** Marks the rows of runs, and no others. */
+/** Marks the rows of these runs and no others. */
 export function point(runs: readonly string[]): void {
   if (runs.length === pointed.length && runs.every(isPointed)) return;
   const changed = [...pointed, ...runs];
@@ -13,5 +13,5 @@ export function point(runs: readonly string[]): void {
   for (const listener of listeners) listener(changed);
 }
 
-/** Calls back with the runs whose mark came or went. */
+/** Calls back with the runs that were marked or unmarked. */
 export const onPoint = (listener: (changed: readonly string[]) => void): void => void listeners.push(listener);

@@ -1,4 +1,4 @@
-/** The field that searches runs: names are completed while they are typed. */
+/** The field for searching runs, which completes names as they are typed. */
 import { bind } from "../../web/core/commands.ts";
 import { make } from "../../web/core/dom.ts";
 import { completed, fitting, quoted, type Word, wordIn } from "./completion.ts";
@@ -6,24 +6,24 @@ import { runs } from "./state.ts";
 
 const field = (): HTMLInputElement | null => document.querySelector<HTMLInputElement>("#runs-search input");
 
-/** Writes into the field as a hand would. */
+/** Writes into the field as if the user had typed. */
 export function write(text: string): void {
   const input = field();
   if (!input) return;
-  // React watches the element's own property: only what it does not see happen counts as typed.
+  // React watches the element's own property: only a change it has not noticed counts as typed.
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")?.set?.call(input, text);
   input.dispatchEvent(new Event("input", { bubbles: true }));
   input.focus();
 }
 
-/** Names that may complete what is typed; they are asked for when the field gets the focus. */
+/** Names that can complete the typed text; requested when the field gets the focus. */
 let names: string[] = [];
 let list: HTMLUListElement | null = null;
-/** Whether something was typed since the field got the focus. */
+/** Whether anything was typed since the field got the focus. */
 let typed = false;
-/** What was typed last is offered names for in a moment. */
+/** Timer that offers names for the text typed last. */
 let offering = 0;
-/** What stood before the caret when the list was made. */
+/** The text before the caret when the list was made. */
 let listed = "";
 
 async function learnNames(): Promise<void> {
@@ -39,7 +39,7 @@ function closeList(): void {
   field()?.removeAttribute("aria-activedescendant");
 }
 
-/** What stands before the caret, and after it. */
+/** The text before and after the caret. */
 function sides(input: HTMLInputElement): [string, string] {
   const caret = input.selectionStart ?? 0;
   return [input.value.slice(0, caret), input.value.slice(caret)];
@@ -81,7 +81,7 @@ function complete(name: string, word: Word): void {
   closeList();
 }
 
-/** The list follows what is typed a moment later: a key that comes before that is meant for what is typed. */
+/** Updates the list, which lags behind the typing: a key pressed before it catches up is meant for the new text. */
 function catchUp(): void {
   const input = field();
   if (input && list && listed !== sides(input)[0]) offer();
@@ -89,7 +89,7 @@ function catchUp(): void {
 
 const chosen = () => list?.querySelector("[aria-selected=true]") ?? null;
 
-/** Marks the entry before or after the marked one; false where nothing is offered. */
+/** Marks the next or previous entry; returns false if nothing is offered. */
 function move(by: number): boolean {
   const all = [...list?.children ?? []];
   if (!all.length) return false;
@@ -108,7 +108,7 @@ function take(entry: Element | null | undefined): boolean {
   return true;
 }
 
-/** Closes the list, also the one that what was typed just now would open; false where there is none. */
+/** Closes the list, even if the latest typing has yet to open it; returns false if there is none. */
 function close(): boolean {
   if (offering) offer();
   typed = false;
@@ -149,7 +149,7 @@ document.addEventListener("focusout", (event) => {
 document.addEventListener("input", (event) => {
   if (!inSearch(event) || !event.isTrusted) return;
   typed = true;
-  // After React has the text: it would undo what is written meanwhile.
+  // Wait until React has the text: it would undo anything written before that.
   clearTimeout(offering);
   offering = window.setTimeout(offer);
 });

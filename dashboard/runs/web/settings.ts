@@ -1,4 +1,4 @@
-/** What opens from the sidebar: grouping, colors, columns and help. */
+/** The boxes that open from the sidebar: grouping, colors, columns and help. */
 import { make, within } from "../../web/core/dom.ts";
 import { popover } from "../../web/core/popover.ts";
 import { messageOf } from "../../web/core/request.ts";
@@ -22,7 +22,7 @@ const MODES: [Mode, string][] = [
   ["regex", "Regular expression"],
 ];
 
-/** What a way of grouping begins with. */
+/** The initial specs of a grouping mode. */
 function specsOf(mode: Mode, fields: RunFields): string[] {
   if (mode === "seeds") return ["seeds"];
   if (mode === "path") return ["path:1"];
@@ -56,7 +56,7 @@ function openGrouping(anchor: HTMLElement, fields: RunFields): void {
   });
 }
 
-/** What belongs to a way of grouping. */
+/** The options of a grouping mode. */
 function details(mode: Mode, fields: RunFields): HTMLElement[] {
   const specs = view.read(settings.group);
   if (mode === "path") {
@@ -111,7 +111,7 @@ const BANDS = {
 };
 const ALIGNMENTS = { interpolate: "Interpolated", bucket: "In buckets" };
 
-/** How groups are drawn. */
+/** The options for how groups are drawn. */
 function drawing(): HTMLElement[] {
   const choice = <T extends string>(label: string, labels: Record<T, string>, setting: Choice<T>) => {
     const options = setting.options.map((option) => [option, labels[option]] as const);
@@ -158,7 +158,7 @@ function openColors(anchor: HTMLElement, fields: RunFields): void {
   });
 }
 
-/** Metrics with a choice for each statistic. */
+/** Metrics, each with a choice for every statistic. */
 function metricEntries(
   { metrics, statistics }: RunFields,
   isOn: (spec: string) => boolean,
@@ -188,7 +188,7 @@ function openColumns(anchor: HTMLElement, fields: RunFields): void {
   let wanted = own.length ? own : runs.around().columns.map(({ spec }) => spec);
   const toggle = (spec: string, on: boolean) => {
     wanted = [...wanted.filter((other) => other !== spec && other !== "none"), ...(on ? [spec] : [])];
-    // Nothing at all would mean the columns that come by themselves.
+    // An empty list would mean the default columns.
     view.write(settings.columns, wanted.length ? wanted : ["none"]);
   };
   const entries = [

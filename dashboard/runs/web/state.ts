@@ -1,4 +1,4 @@
-/** What the page knows of runs: what the server told (dashboard/runs/listing.py), and what the view says of them. */
+/** What the page knows about runs: the server's data (dashboard/runs/listing.py) and the view's settings for them. */
 import { callbacks, noUpdate, setProps } from "../../web/core/dash.ts";
 import { runName } from "../../web/core/names.ts";
 import { Api } from "../../web/core/request.ts";
@@ -9,13 +9,13 @@ import { givenIn, hiddenRuns, isOn, switched, withGiven } from "./switches.ts";
 
 export type * from "./messages.generated.ts";
 
-/** What surrounds the rows. */
+/** Everything in a listing apart from its rows. */
 type Surroundings = Omit<Listing, "whole" | "rows" | "gone" | "base" | "version">;
 
-/** What changed: rows with what surrounds them, or the view. */
+/** What changed: the rows and their surroundings, or the view. */
 export type Change = "rows" | "view";
 
-/** Settings that give runs something by hand. */
+/** Settings that the user gives to single runs. */
 export type Gift = typeof settings.name | typeof settings.paint;
 
 const api = new Api("api/runs");
@@ -39,9 +39,9 @@ let around: Surroundings = {
 let unlisted: ReadonlySet<string> = new Set();
 let version = "";
 let view = read();
-/** Rows that are asked for at once when the end of those that are here is seen. */
+/** How many more rows are requested when the end of the current ones comes into view. */
 const MORE_ROWS = 1000;
-/** The most that the server sends. */
+/** The most rows that the server sends. */
 const MOST_ROWS = 20_000;
 let wanted = MORE_ROWS;
 
@@ -85,7 +85,7 @@ function switchRuns(changed: RunRow[], on: boolean): void {
 const listeners: ((what: Change) => void)[] = [];
 const changed = (what: Change) => listeners.forEach((listener) => listener(what));
 
-/** Takes news in; asks for everything where they do not follow on what is here. */
+/** Takes in news; asks for everything if the news do not follow on from the current version. */
 function take(news: Listing | null): void {
   if (!news) return;
   if (!news.whole && news.base !== version) {
@@ -112,22 +112,22 @@ export const runs = {
   around: (): Surroundings => around,
   view: () => view,
   isOn: (row: RunRow): boolean => isOn(row, switches()),
-  /** The runs that a view switches off by "hide". */
+  /** The runs that a view hides by "hide". */
   hidden: (params: URLSearchParams): Set<string> =>
     hiddenRuns(rows.values(), { hide: new Set(params.getAll("hide")), show: new Set(params.getAll("show")) }),
   isSelected: (run: string): boolean => view.selected.has(run),
   isPinned: (run: string): boolean => view.pinned.has(run),
   isFolded,
   switchRuns,
-  /** All or none: of what the search lets through, where something is searched for. */
+  /** Switches all runs on or off; during a search, all runs that it finds. */
   switchAll(on: boolean, listed: RunRow[]): void {
     if (!around.whole_table) setBase(!on ? "none" : around.searched ? "found" : "all", []);
     else if (listed.filter(({ parent }) => parent === null).length < around.total) switchRuns(listed, on);
     else setBase(on ? "all" : "none", []);
   },
-  /** Shows all that the search finds, whatever it will find; where nothing is searched for, what is shown by default. */
+  /** Shows everything that the search finds, now or later; without a search, shows the default runs. */
   showFound: (): void => setBase("found", []),
-  /** Shows these runs and no others. */
+  /** Shows only these runs. */
   only: (shown: string[]): void => setBase("none", shown),
   select: (selected: string[]): void => pageView.write(settings.select, selected),
   sort: (columns: string[]): void => pageView.write(settings.sort, columns),
@@ -139,31 +139,31 @@ export const runs = {
       set(settings.fold, []);
       set(settings.folded, on);
     }),
-  /** Whether those that belong to a run are listed below it. */
+  /** Whether the runs that belong to this run are listed below it. */
   isOpened: (run: string): boolean => view.opened.has(run),
   open: (run: string, on: boolean): void => pageView.toggle(settings.open, run, on),
-  /** How many runs that belong to no other pass the search. */
+  /** How many top-level runs pass the search. */
   count: (): number => around.found,
-  /** How many of these are on. */
+  /** How many of those are on. */
   countOn(): number {
     const here = [...rows.values()].filter(({ parent }) => parent === null);
     return here.filter(runs.isOn).length + (othersAreOn() ? around.found - here.length : 0);
   },
-  /** Whether runs are on that pass the search, and that the page does not have. */
+  /** Whether runs that pass the search but are not on the page are switched on. */
   othersAreOn,
-  /** Whether it stands in the table, and is not only known because the view names it. */
+  /** Whether the run is in the table, rather than known only because the view names it. */
   isListed: (run: string): boolean => !unlisted.has(run),
-  /** How many runs that belong to no other the table lists. */
+  /** How many top-level runs the table lists. */
   countListed: (): number =>
     [...rows.values()].filter(({ run, parent }) => parent === null && !unlisted.has(run)).length,
-  /** Whether the server has more rows to send, beyond those that were asked for. */
+  /** Whether the server has more rows than were requested. */
   hasMore: (): boolean => !around.whole_table && wanted < MOST_ROWS,
   askForMore(): void {
     if (around.whole_table || wanted >= MOST_ROWS || rows.size < wanted) return;
     wanted += MORE_ROWS;
     setProps("runs-wanted", { data: wanted });
   },
-  /** What a run was given by hand, or "". */
+  /** What the user gave to a run, or "". */
   given: (setting: Gift, run: string): string => givenIn(pageView.read(setting), run),
   give: (setting: Gift, run: string, text: string): void =>
     pageView.write(setting, withGiven(pageView.read(setting), run, text)),

@@ -1,10 +1,10 @@
-/** Which runs are switched on: a base, "default", "found", "all" or "none", with exceptions both ways; and names given by hand. */
+/** Which runs are on: a base ("default", "found", "all" or "none") with exceptions both ways; names given by hand. */
 
-/** What tells whether a run is on: its name, the run it belongs to, and its place in the order of first events. */
+/** What determines whether a run is on: its name, the run it belongs to, and its place in the order of first events. */
 export interface Switchable {
   run: string;
   parent: string | null;
-  /** That of its parent, where it has one. */
+  /** The parent's order, if the run has a parent. */
   order: number;
 }
 
@@ -12,13 +12,13 @@ export interface Switches {
   base: string;
   show: ReadonlySet<string>;
   hide: ReadonlySet<string>;
-  /** The order of the last run that the base "default" has. */
+  /** The order of the last run included in the base "default". */
   lastDefault: number;
-  /** Whether something is searched for, so that the base "found" is all that was found. */
+  /** Whether a search is active, so that the base "found" includes everything found. */
   searched: boolean;
 }
 
-/** Whether it is on where it is no exception; one that belongs to another run is with that. */
+/** Whether a run is on unless it is an exception; a run that belongs to another one follows it. */
 function inBase({ parent, order }: Switchable, switches: Switches): boolean {
   if (parent !== null) return isOn({ run: parent, parent: null, order }, switches);
   if (switches.base === "all" || (switches.base === "found" && switches.searched)) return true;
@@ -28,7 +28,7 @@ function inBase({ parent, order }: Switchable, switches: Switches): boolean {
 export const isOn = (run: Switchable, switches: Switches): boolean =>
   (inBase(run, switches) || switches.show.has(run.run)) && !switches.hide.has(run.run);
 
-/** The runs that `hide` switches off: those it names, and what belongs to them without being shown by name. */
+/** The runs that `hide` switches off: those it names, and the runs that belong to them unless shown by name. */
 export function hiddenRuns(
   runs: Iterable<Switchable>,
   { hide, show }: { hide: ReadonlySet<string>; show: ReadonlySet<string> },
@@ -39,8 +39,8 @@ export function hiddenRuns(
 }
 
 /**
- * The exceptions after runs were switched: each is kept only where it differs from the base.
- * @param runs those that belong to another behind it
+ * The exceptions after runs were switched: each is kept only if it differs from the base.
+ * @param runs the switched runs, each followed by those that belong to it
  */
 export function switched(
   runs: Iterable<Switchable>,
@@ -56,7 +56,7 @@ export function switched(
   return { show: [...show], hide: [...hide] };
 }
 
-/** The run of an entry "run:text", in which it is percent-encoded; null where it is not. */
+/** The run of an entry "run:text", where it is percent-encoded; null if it cannot be decoded. */
 function runOf(entry: string): string | null {
   try {
     return decodeURIComponent(entry.slice(0, entry.indexOf(":")));
@@ -65,13 +65,13 @@ function runOf(entry: string): string | null {
   }
 }
 
-/** What entries have for a run, or "". */
+/** The text that the entries hold for a run, or "". */
 export function givenIn(entries: readonly string[], run: string): string {
   const entry = entries.find((one) => runOf(one) === run);
   return entry ? entry.slice(entry.indexOf(":") + 1) : "";
 }
 
-/** Entries with another text for a run; none with "". */
+/** The entries with a new text for a run; "" removes its entry. */
 export function withGiven(entries: readonly string[], run: string, text: string): string[] {
   const rest = entries.filter((entry) => runOf(entry) !== run);
   return text ? [...rest, `${encodeURIComponent(run)}:${text}`] : rest;

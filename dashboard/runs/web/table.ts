@@ -1,4 +1,4 @@
-/** The table of runs: brings its grid in line with what the server and the view say of them. */
+/** The table of runs: keeps its grid in line with the data from the server and the view. */
 import { type ColumnState, type Grid, type GridColumn, type GridRow, gridWhenReady } from "../../web/core/ag_grid.ts";
 import { gridFunctions } from "../../web/core/dash.ts";
 import { within } from "../../web/core/dom.ts";
@@ -15,19 +15,19 @@ import { ago } from "./values.ts";
 type Column = GridColumn<Fit>;
 const GRID = "runs-grid";
 const LEAST_NAME = 104;
-/** So many rows before the end more are asked for. */
+/** More rows are requested this many rows before the end. */
 const NEAR_THE_END = 100;
-/** The name's least share of the table; heads of groups have a fold and a count beside it. */
+/** The name's smallest share of the table; group heads also need room for a fold button and a count. */
 const NAME_SHARE = { runs: 0.68, groups: 0.8 };
 
 let api: Grid<Item, Fit> | null = null;
 /** Rows of the grid, by id. */
 let items = new Map<string, Item>();
-/** Columns whose width the user set by hand. */
+/** Columns whose width the user has set. */
 const ownWidths = new Set<string>();
 const filterListeners: (() => void)[] = [];
 
-// --- which rows, and in which order ----------------------------------------------------------------------------
+// --- which rows, in which order --------------------------------------------------------------------------------
 
 function arrange({ nodes }: { nodes: GridRow<Item>[] }): void {
   if (api) nodes.splice(0, nodes.length, ...arranged(nodes, api.getColumnState().some(({ sort }) => sort)));
@@ -41,14 +41,14 @@ function passes({ data }: GridRow<Item>): boolean {
   return !group || !runs.isFolded(group);
 }
 
-/** The runs as they are listed now, folded ones not among them. */
+/** The runs as currently listed, without folded ones. */
 export function listed(): RunRow[] {
   const found: RunRow[] = [...pinnedItems];
   api?.forEachNodeAfterFilterAndSort(({ data }) => void (isHead(data) || found.push(data)));
   return found;
 }
 
-/** The runs that pass the search and the filters of the columns, folded and pinned ones too. */
+/** The runs that pass the search and the column filters, including folded and pinned ones. */
 export function passing(): RunRow[] {
   if (!api?.isColumnFilterPresent()) return [...runs.rows.values()];
   const heads = new Set<GroupItem>();
@@ -56,13 +56,13 @@ export function passing(): RunRow[] {
   return withHelpers([...listed(), ...[...heads].flatMap(membersOf)]);
 }
 
-/** The filters of the columns: how many runs they let through; null where there are none. */
+/** How many runs the column filters let through; null if there are no filters. */
 export const filtered = (): number | null =>
   api?.isColumnFilterPresent() ? passing().filter(({ parent }) => parent === null).length : null;
 export const clearFilters = (): void => api?.setFilterModel(null);
 export const onFilter = (listener: () => void): void => void filterListeners.push(listener);
 
-/** The row that an event happened in. */
+/** The row in which an event happened. */
 export function itemAt(event: Event): Item | null {
   const row = within(event, ".run-grid .ag-row");
   if (!row || !api) return null;
@@ -71,10 +71,10 @@ export function itemAt(event: Event): Item | null {
   return (isPinned ? api.getPinnedTopRow(index) : api.getDisplayedRowAtIndex(index))?.data ?? null;
 }
 
-/** A run that is to come into sight with the table. */
+/** A run to scroll into view once the table is visible. */
 let awaited = "";
 
-/** Brings a run into sight; with the table, where that is not seen. */
+/** Scrolls a run into view, or waits for the table if it is not visible. */
 export function reveal(run: string): void {
   const isSeen = api !== null && Boolean(document.querySelector(".run-grid-box")?.clientHeight);
   awaited = isSeen ? "" : run;
@@ -86,7 +86,7 @@ function revealAwaited(): void {
   if (awaited) reveal(awaited);
 }
 
-/** Gives the focus to a run's name, wherever its row is now. */
+/** Focuses a run's name, wherever its row is now. */
 export function focusRun(run: string): void {
   const pinned = pinnedItems.findIndex((item) => item.run === run);
   if (pinned >= 0) return api?.setFocusedCell(pinned, "run", "top");
@@ -96,7 +96,7 @@ export function focusRun(run: string): void {
 
 // --- widths ----------------------------------------------------------------------------------------------------
 
-/** The name takes the room that the other columns leave, and at least a part where they leave none. */
+/** Gives the name the room that the other columns leave, but at least a minimum share. */
 function fitName(): void {
   const box = document.querySelector(".run-grid-box");
   if (!api || !box || ownWidths.has("run")) return;
@@ -114,19 +114,19 @@ function fitName(): void {
   fitFirst(others[0], room - scrollbar - name);
 }
 
-/** Names are cut to the width that their column has. */
+/** Cuts names to the width of their column. */
 function fitTexts(): void {
   const column = api?.getAllDisplayedColumns().find((one) => one.getColId() === "run");
   if (column) fitNames(items, column.getActualWidth());
 }
 
-/** The width of a column before it was fitted, unless the user set another. */
+/** The width of a column before fitting, unless the user has set another. */
 function wantedWidth(column: Column): number {
   const fit = column.getColDef().context;
   return fit && !ownWidths.has(column.getColId()) ? fit.wanted : column.getActualWidth();
 }
 
-/** A long head must not push the values of the first column out of sight. */
+/** Keeps a long head from pushing the values of the first column out of view. */
 function fitFirst(column: Column | undefined, room: number): void {
   const fit = column?.getColDef().context;
   if (!column || !fit || ownWidths.has(column.getColId())) return;
@@ -134,7 +134,7 @@ function fitFirst(column: Column | undefined, room: number): void {
   api?.setColumnWidths([{ key: column.getColId(), newWidth }]);
 }
 
-// --- bringing the grid up to date ------------------------------------------------------------------------------
+// --- updating the grid -----------------------------------------------------------------------------------------
 
 let shownColumns = "";
 let shownGroups = "";
@@ -157,7 +157,7 @@ const sortsOf = (grid: Grid<Item, Fit>): string[] =>
     .sort((one, other) => (one.sortIndex ?? 0) - (other.sortIndex ?? 0))
     .map(({ colId, sort }) => `${colId}:${sort}`);
 
-/** The grid sorts as the view says, where that is not what the user has just done in it. */
+/** Sorts the grid as in the view, unless it already is, as after the user has just sorted it. */
 function showSort(grid: Grid<Item, Fit>): void {
   const { sort: wanted } = runs.view();
   if (!grid.getColumns()?.length || JSON.stringify(sortsOf(grid)) === JSON.stringify(wanted)) return;
@@ -184,7 +184,7 @@ function showView(grid: Grid<Item, Fit>): void {
   const key = JSON.stringify([[...pinned], [...folded], allFolded, [...opened]]);
   if (key !== shownPinned) grid.onFilterChanged();
   shownPinned = key;
-  // The grid compares what cells show as text; colors are not among it.
+  // The grid compares the text of cells, which does not include colors.
   grid.refreshCells({ force: true });
 }
 
@@ -206,7 +206,7 @@ function begin(found: Grid<Item, Fit>): void {
       sortable: true,
       resizable: true,
       suppressHeaderMenuButton: true,
-      // The grid prevents that the page scrolls, and so would say that the key is taken.
+      // The grid prevents the page from scrolling, which would make the key look as if it had been handled.
       suppressKeyboardEvent: ({ event }: { event: KeyboardEvent }) => event.key === " ",
     },
   });
@@ -234,7 +234,7 @@ function begin(found: Grid<Item, Fit>): void {
   revealAwaited();
 }
 
-/** Draws the rows of runs again, and those of groups that they are folded into. */
+/** Redraws the rows of runs and those of the groups that they are folded into. */
 function refresh(changed: readonly string[]): void {
   if (!api || api.isDestroyed()) return;
   const ids = changed.flatMap((run) => {

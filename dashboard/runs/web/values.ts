@@ -1,4 +1,4 @@
-/** Values of runs: as text, in order, and how long ago. */
+/** Values of runs: formatting, order and age. */
 import type { RunRow } from "./messages.generated.ts";
 
 /** A value of a run in a column. */
@@ -6,13 +6,13 @@ export type Value = RunRow["values"][number];
 
 const SPECIAL: Record<string, number> = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };
 
-/** The number that a value is, also one that JSON has as text; null where it is none. */
+/** A value as a number, including those that JSON writes as text; null if it is not a number. */
 export function asNumber(value: Value): number | null {
   if (typeof value === "number") return value;
   return typeof value === "string" && Object.hasOwn(SPECIAL, value) ? SPECIAL[value] : null;
 }
 
-/** A number with few digits. */
+/** Notations of numbers with few digits. */
 const NOTATIONS = {
   whole: (value: number): string => value.toLocaleString("en-US"),
   /** 0.03125 */
@@ -28,7 +28,7 @@ function notationOf(numbers: readonly number[]): keyof typeof NOTATIONS {
   return sizes.some((size) => size >= 1e6 || size < 1e-4) ? "exponent" : "decimal";
 }
 
-/** How the values of a column are written: all its numbers alike. */
+/** The format of a column's values: all its numbers use the same notation. */
 export function formatOf(values: Iterable<Value>): (value: Value | undefined) => string {
   const numbers = [...values].filter((value) => typeof value === "number");
   const written = NOTATIONS[notationOf(numbers)];
@@ -41,7 +41,7 @@ export function formatOf(values: Iterable<Value>): (value: Value | undefined) =>
 
 export const full = (value: Value | undefined): string => String(value ?? "");
 
-/** Numbers by size, texts by letter, what is missing last either way. */
+/** Compares numbers by size and texts alphabetically; missing values come last in either direction. */
 export function compare(
   one: Value | undefined,
   other: Value | undefined,
@@ -61,7 +61,7 @@ export function compare(
 
 const AGES: [number, string][] = [[86400 * 365, "y"], [86400, "d"], [3600, "h"], [60, "min"]];
 
-/** How long ago: "3 h ago". */
+/** The age of a time, such as "3 h ago". */
 export function ago(seconds: number, now = Date.now() / 1000): string {
   if (!Number.isFinite(seconds)) return "";
   const age = now - seconds;

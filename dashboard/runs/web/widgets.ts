@@ -17,7 +17,7 @@ export function button(
 }
 
 /**
- * A choice of one; `pick` gets its value.
+ * A list for choosing one option; `pick` gets its value.
  * @param options values and labels
  */
 export function select<T extends string>(
@@ -35,20 +35,20 @@ export function select<T extends string>(
   return make("label", { className: "row" }, make("span", {}, label), found);
 }
 
-/** A box to check, or one of several buttons of a name. */
+/** A checkbox or, given a name, one of the radio buttons with that name. */
 export function check(label: string, on: boolean, pick: (on: boolean) => void, name?: string): HTMLElement {
   const input = make("input", { type: name ? "radio" : "checkbox", checked: on, name: name ?? "" });
   input.addEventListener("change", () => pick(input.checked));
   return make("label", { className: "check", title: label }, input, make("bdi", {}, label));
 }
 
-/** What of names has room in a box of the sidebar. */
+/** Shortens names to the room in a box of the sidebar. */
 export function fitted(names: readonly string[]): (name: string) => string {
   const short = shortNames(names, Math.min(340, innerWidth - 200), (text) => pageTextWidth(text, "13px"));
   return (name) => short.get(name) ?? name;
 }
 
-/** A list that a field above narrows, where it is long. */
+/** A list, with a search field above it if it is long. */
 export function searchable(
   label: string,
   entries: { text: string; element: HTMLElement }[],

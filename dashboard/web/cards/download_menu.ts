@@ -1,10 +1,10 @@
-/** The menu under the download button of a card: files that the server writes. */
+/** The menu of a card's download button: files that the server writes. */
 import { make } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
 
 /**
- * @param files what each is called, and its address
- * @param nothing what is said where there are none
+ * @param files the name and address of each file
+ * @param nothing the text shown if there are none
  */
 export function downloadMenu(button: HTMLElement, files: [name: string, href: string][], nothing = ""): void {
   const links = files.map(([name, href]) => {

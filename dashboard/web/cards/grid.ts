@@ -49,7 +49,7 @@ function tellAgain() {
   tellVisible();
 }
 
-// What is on the screen and not drawn will not be.
+// Cards that are on the screen but not drawn yet will not be drawn.
 onFailedCallback(() => {
   for (const card of onScreen) {
     if (card.ariaBusy === "true") failed(card, "The server did not respond.", tellAgain);
@@ -73,7 +73,7 @@ function observeCards() {
   for (const pager of groups.querySelectorAll(".mantine-Pagination-root")) nameArrows(pager);
 }
 
-/** Makes the buttons of a card's head, which `Action` in `dashboard/panels/cards.py` describes. */
+/** Creates the buttons in a card's head, as described by `Action` in `dashboard/panels/cards.py`. */
 function fillActions(card: Element) {
   const place = card.querySelector<HTMLElement>(".actions");
   const actions: Record<string, string> = JSON.parse(place?.dataset.actions ?? "{}");
@@ -106,7 +106,7 @@ new MutationObserver(() => {
 const grid = () => document.querySelector<HTMLElement>(".groups[data-panel]");
 const sections = (around: Element) => [...around.querySelectorAll<HTMLElement>(".group")];
 
-/** Opens or closes a section on the page; its cards come from the server where they are not there yet. */
+/** Opens or closes a section on the page; the server sends its cards if they are not there yet. */
 function show(section: HTMLElement, open: boolean) {
   section.classList.toggle("open", open);
   section.querySelector(".group-toggle")!.setAttribute("aria-expanded", String(open));
@@ -128,7 +128,7 @@ function toggleGroup(panel: string, section: HTMLElement) {
 function fold(open: boolean): unknown {
   const around = grid();
   if (!around) return false;
-  // What the server has sent no cards of, it opens by itself, as far as it will.
+  // Sections whose cards the server has not sent are left to it; it opens them as far as it will.
   sections(around).filter((section) => !open || section.querySelector(".card")).forEach((section) =>
     show(section, open)
   );
@@ -140,7 +140,7 @@ function fold(open: boolean): unknown {
   });
 }
 
-/** Where the focus goes once a section is where it was moved. */
+/** The section that receives the focus once it has reached the position it was moved to. */
 let moved: { name: string; to: number } | null = null;
 
 const siblingsOf = (section: HTMLElement): HTMLElement[] => {
@@ -159,7 +159,7 @@ function moveSection(panel: string, section: HTMLElement, to: number) {
   moved = { name, to };
   view.update((params, set) => {
     const before = params.getAll(list);
-    // Those behind the last that was ever moved stand as they would by themselves.
+    // Sections after the last one ever moved stay in their default order.
     const last = Math.max(to, ...before.map((entry) => next.indexOf(entry)));
     set(list, [...before.filter((entry) => !next.includes(entry)), ...next.slice(0, last + 1)]);
   });
@@ -184,7 +184,7 @@ function focusMoved(groups: HTMLElement) {
   const section = moved && sections(groups).find(({ dataset }) => dataset.group === moved!.name);
   if (!section || siblingsOf(section).indexOf(section) !== moved!.to) return;
   moved = null;
-  // Who has gone elsewhere since stays there.
+  // Focus that has moved elsewhere in the meantime stays there.
   if (document.activeElement?.matches("body, .act-section")) {
     section.querySelector<HTMLElement>(".act-section")!.focus();
   }
@@ -235,17 +235,17 @@ register({
 
 export const cards = {
   show,
-  /** The card of a key, if it is on the page. */
+  /** The card with a key, if it is on the page. */
   find: (panel: string, key: string): HTMLElement | undefined =>
     [...document.querySelectorAll<HTMLElement>(`.groups[data-panel="${panel}"] .card`)].find((card) =>
       card.dataset.key === key
     ),
-  /** Hands what the page keeps of the cards of a panel, by key, to the server, which draws by it (`Draw.kept`). */
+  /** Passes what the page keeps for a panel's cards, by key, to the server, which draws accordingly (`Draw.kept`). */
   keep: (panel: string, kept: unknown) => setProps(panel + "-kept", { data: kept }),
 };
 
 callbacks("stepscope", {
-  /** Turned pages -> URL. */
+  /** Page changes -> URL. */
   cardPage() {
     for (const trigger of callbackContext().triggered) {
       const { panel, group } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));

@@ -1,4 +1,4 @@
-// What the panels whose cards are charts share (dashboard/panels/charts.py): notes, and where the pointer is.
+// Shared by the panels whose cards are charts (dashboard/panels/charts.py): notes, and the position of the pointer.
 import { callbackContext, callbacks, noUpdate } from "../core/dash.ts";
 import { isScrolled, within } from "../core/dom.ts";
 import { byFinger, isNear, isStill, onTap } from "../core/taps.ts";
@@ -6,7 +6,7 @@ import { cards as pageCards } from "./grid.ts";
 import { ready } from "./loading.ts";
 import "./plotly_touch.ts";
 
-/** An axis of a chart that Plotly has drawn: its range, and how values become pixels. */
+/** An axis of a chart drawn by Plotly: its range, and how values become pixels. */
 export interface PlotlyAxis {
   range: [number, number];
   type: string;
@@ -15,17 +15,17 @@ export interface PlotlyAxis {
   title: { text: string };
   c2p(value: number): number;
   p2c(pixel: number): number;
-  /** The same of a value as it is in the data, such as a date. */
+  /** The same for a value as it is in the data, such as a date. */
   d2c(value: number): number;
   d2p(value: number): number;
 }
-/** A trace as Plotly has decoded it; its `meta` is what the server put there. */
+/** A trace as decoded by Plotly; its `meta` comes from the server. */
 export interface PlotlyTrace {
   x?: ArrayLike<number>;
   y?: ArrayLike<number>;
   meta?: unknown;
 }
-/** What is known of a drawn chart in Plotly's own `_fullLayout`, which it does not document. */
+/** The parts of a drawn chart that are known from Plotly's undocumented `_fullLayout`. */
 export interface PlotlyLayout {
   xaxis: PlotlyAxis;
   yaxis: PlotlyAxis;
@@ -33,7 +33,7 @@ export interface PlotlyLayout {
   // deno-lint-ignore no-explicit-any
   meta?: any;
 }
-/** The element of a chart of Plotly. */
+/** The element of a Plotly chart. */
 export interface Plot extends HTMLElement {
   _fullLayout?: PlotlyLayout;
   _fullData?: PlotlyTrace[];
@@ -49,7 +49,7 @@ export interface Pointed {
   card: HTMLElement;
   plot: Plot;
   layout: PlotlyLayout;
-  /** Pixels from the plot's left and upper edge. */
+  /** Pixels from the plot's left and top edges. */
   px: number;
   py: number;
   /** The plot's corner on the page. */
@@ -62,7 +62,7 @@ declare global {
   }
 }
 
-/** Zooms a chart out to all that is in it. */
+/** Zooms a chart out to show everything in it. */
 export const showAll = (plot: Plot): void =>
   window.Plotly.relayout(plot, { "xaxis.autorange": true, "yaxis.autorange": true });
 
@@ -70,11 +70,11 @@ export const showAll = (plot: Plot): void =>
 export const plotIn = (element: Element): Plot | null => element.querySelector<Plot>(".js-plotly-plot");
 
 /**
- * Calls `enter` once a frame while the pointer is inside the chart of a card, with its place in pixels of the plot
- * and `origin`, the plot's corner on the page; and `leave` where it is not, a button is down, or the card is scrolled.
- * A tap of a finger enters where it is, one elsewhere leaves, and so does a second one at the same place.
+ * Calls `enter` once a frame while the pointer is inside a card's chart, with its position in pixels of the plot and
+ * `origin`, the plot's corner on the page; and `leave` when it is not, a button is down, or the card is scrolled.
+ * A finger tap enters where it is; a tap elsewhere leaves, and so does a second tap in the same place.
  * @param cards selector of the cards
- * @param click is called for clicks that are no drags, and for second taps
+ * @param click called for clicks that are not drags, and for second taps
  */
 export function onPointer(
   cards: string,
@@ -83,7 +83,7 @@ export function onPointer(
   click?: (card: HTMLElement) => void,
 ) {
   let frame = 0;
-  /** Where a finger tapped to see what is shown now. */
+  /** Where a finger tapped to show what is visible now. */
   let tapped: PointerEvent | null = null;
   let entered: HTMLElement | null = null;
 
@@ -113,7 +113,7 @@ export function onPointer(
     if (!card) return quit();
     frame = requestAnimationFrame(() => look(card, event));
   });
-  // A finger leaves with every tap.
+  // A finger leaves after every tap.
   document.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && quit());
   document.addEventListener("scroll", (event) => {
     if (isScrolled(event, entered) || isScrolled(event, tapped?.target as Element ?? null)) quit();
@@ -132,7 +132,7 @@ export function onPointer(
   if (!click) return;
   document.addEventListener("click", (event) => {
     const card = within(event, ".chart")?.closest<HTMLElement>(cards);
-    // Taps have been told above.
+    // Taps have been handled above.
     if (card && !byFinger() && isStill(event)) click(card);
   }, true);
 }
@@ -151,7 +151,7 @@ export function placeBeside(
 }
 
 callbacks("stepscope", {
-  /** What the figures say about themselves goes to the heads of their cards. */
+  /** Shows the figures' notes in the heads of their cards. */
   noteCharts(figures: ({ layout?: { meta?: { note: string } } } | null)[]) {
     const inputs = callbackContext().inputs_list[0] as { id: { type: string; key: string } }[];
     figures.forEach((figure, i) => {

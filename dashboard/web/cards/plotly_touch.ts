@@ -1,16 +1,16 @@
 /**
- * What a finger does on a chart of Plotly: up and down it scrolls the page, sideways it zooms as a mouse does, and it taps.
+ * Touch on Plotly charts: a finger scrolls the page up and down, zooms sideways like a mouse, and taps.
  * Plotly's own listeners would keep the page from scrolling, and a tap from being a click.
  */
 import { within } from "../core/dom.ts";
 
-/** Pixels from which on a move is one. */
+/** The least distance, in pixels, that counts as a sideways move. */
 const SIDEWAYS = 8;
 
 let start: PointerEvent | null = null;
 let isZooming = false;
 
-/** Tells Plotly of the finger as of a mouse; it listens to the chart for a press, and to the page for what follows. */
+/** Presents the finger to Plotly as a mouse; it listens for a press on the chart, and for what follows on the page. */
 function mouse(name: string, target: EventTarget, { clientX, clientY }: PointerEvent): void {
   const held = name === "mouseup" ? 0 : 1;
   target.dispatchEvent(new MouseEvent(name, { bubbles: true, cancelable: true, clientX, clientY, buttons: held }));
@@ -38,7 +38,7 @@ document.addEventListener("pointermove", (event) => {
 
 function end(event: PointerEvent): void {
   if (start?.pointerId !== event.pointerId) return;
-  // A gesture that the browser took back ends where it began, which zooms into nothing.
+  // A gesture that the browser cancels ends where it began, so that nothing is zoomed.
   if (isZooming) mouse("mouseup", document, event.type === "pointercancel" ? start : event);
   start = null;
   isZooming = false;

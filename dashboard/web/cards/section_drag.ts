@@ -1,20 +1,20 @@
-/** Sections are dragged by their heads to another place; while they are, only heads are seen. */
+/** Lets sections be dragged to another place by their heads; during a drag, only heads are visible. */
 import { bind } from "../core/commands.ts";
 import { within } from "../core/dom.ts";
 
-/** Pixels that the hand moves before it drags. */
+/** Pixels that the pointer moves before a drag begins. */
 const STILL = 6;
-/** Pixels at the edges of the panel where it scrolls by itself, and how far it does with each frame. */
+/** The width in pixels of the edges where the panel scrolls automatically, and how far it scrolls each frame. */
 const EDGE = 44;
 const SPEED = 9;
 
-/** The sections that a section may change places with, itself among them, in order. */
+/** The sections that a section may change places with, including itself, in order. */
 type Siblings = (section: HTMLElement) => HTMLElement[];
 
 interface Drag {
   section: HTMLElement;
   others: HTMLElement[];
-  /** its place among its siblings, and the one that it would have now */
+  /** its position among its siblings, and the one it would be dropped at now */
   from: number;
   to: number;
   y: number;
@@ -22,7 +22,7 @@ interface Drag {
 
 const headOf = (section: HTMLElement) => section.querySelector<HTMLElement>(".group-head")!;
 
-/** Where a section lies among the others when it is let go at a height. */
+/** The position of a section among the others if it is dropped at a height. */
 function placeAt(others: HTMLElement[], y: number): number {
   const below = others.findIndex((other) => {
     const { top, height } = headOf(other).getBoundingClientRect();
@@ -74,7 +74,7 @@ class SectionDrag {
     const all = this.siblings(section);
     if (all.length < 2) return this.stop.abort();
     const head = headOf(section);
-    // What is let go on the button that it began on is no click.
+    // Releasing on the button where the drag began is not a click.
     head.setPointerCapture(pointerId);
     const before = head.getBoundingClientRect().top;
     const from = all.indexOf(section);
@@ -82,7 +82,7 @@ class SectionDrag {
     section.classList.add("dragged");
     this.drag = { section, others: all.filter((one) => one !== section), from, to: from, y: before };
     document.body.classList.add("dragging");
-    // The head stays under the hand, though what was above it is away.
+    // The head stays under the pointer, even though the content above it has disappeared.
     document.getElementById("panel")?.scrollBy(0, head.getBoundingClientRect().top - before);
     requestAnimationFrame(() => this.scroll());
   }
@@ -123,7 +123,7 @@ class SectionDrag {
   }
 }
 
-/** Lets sections be dragged; `move` is told where one was let go. */
+/** Lets sections be dragged; `move` receives the position where one was dropped. */
 export function dragSections(siblings: Siblings, move: (section: HTMLElement, to: number) => void): void {
   new SectionDrag(siblings, move);
 }

@@ -1,4 +1,4 @@
-// Sliders over the steps of a card (dashboard/panels/steps.py): the place is kept in the URL, the end follows new data.
+// Sliders over a card's steps (dashboard/panels/steps.py): the URL keeps the position, and the end follows new data.
 import { integer } from "../core/numbers.ts";
 import type { Setting } from "../core/setting.ts";
 import { make, numbers, type NumbersSpec, stepText, when } from "../core/dom.ts";
@@ -8,7 +8,7 @@ import { view } from "../page/view.ts";
 const WRITE_MS = 80;
 
 export type Axis = "step" | "relative" | "wall";
-/** What `StepData` of dashboard/panels/steps.py sends: columns as long as each other, and how many steps there are. */
+/** What `StepData` in dashboard/panels/steps.py sends: columns of equal length, and how many steps there are. */
 export interface StepData {
   steps: NumbersSpec;
   walls: NumbersSpec;
@@ -27,17 +27,17 @@ export function duration(seconds: number): string {
   return (seconds < 0 ? "−" : "") + text;
 }
 
-/** A moment in the words that an axis asks for. */
+/** A moment as text, in the form that an axis uses. */
 export function reported(axis: Axis, step: number, seconds: number, wall: number): string {
   if (axis === "relative") return duration(seconds);
   if (axis === "wall") return when(wall);
   return "step " + stepText(step);
 }
 
-/** A list of `KEY:VALUE`. */
+/** A list of `KEY:VALUE` entries. */
 export type Keyed = Setting<readonly string[]>;
 
-/** The step that the URL has for a key, or null for the newest. */
+/** The step for a key in the URL, or null for the newest. */
 export function chosen(setting: Keyed, key: string): number | null {
   for (const entry of view.read(setting)) {
     const at = entry.lastIndexOf(":");
@@ -48,14 +48,14 @@ export function chosen(setting: Keyed, key: string): number | null {
   return null;
 }
 
-/** Writes `KEY:VALUE` into a list, in place of what it had for the key; null takes it out. */
+/** Writes `KEY:VALUE` into a list, replacing the key's previous entry; null removes it. */
 export function choose(setting: Keyed, key: string, value: number | null): void {
   const rest = view.read(setting).filter((entry) => entry.slice(0, entry.lastIndexOf(":")) !== key);
   view.write(setting, value === null ? rest : [...rest, `${key}:${value}`]);
 }
 
 /**
- * A slider over steps with its label.
+ * A slider over steps, with its label.
  * @param options the list in the URL, and the key in it
  */
 function stepSlider(
@@ -108,7 +108,7 @@ function stepSlider(
       const last = numbers(data.steps).length - 1;
       element.hidden = last < 0;
       if (last < 0) return;
-      // Under the hand the slider is ahead of the URL.
+      // While it is being dragged, the slider is ahead of the URL.
       const at = writing ? Math.min(Number(input.value), last) : position();
       input.max = String(last);
       input.value = String(at);

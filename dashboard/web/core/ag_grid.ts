@@ -1,4 +1,4 @@
-/** What the page uses of AG Grid, whose tables Dash makes (dash_ag_grid). */
+/** The part of AG Grid that the page uses; Dash creates the tables (dash_ag_grid). */
 import { beforeAll } from "./commands.ts";
 import { type Child, within } from "./dom.ts";
 
@@ -7,18 +7,18 @@ export interface GridRow<D> {
   id: string;
   data: D;
   rowIndex: number | null;
-  /** Whether the order, the filters and open groups leave it in the grid. */
+  /** Whether the grid shows it, given its order, filters and open groups. */
   displayed: boolean;
   isSelected(): boolean | undefined;
 }
 
-/** What functions of columns get. */
+/** The argument of column functions. */
 export interface CellParams<D, V = unknown> {
   data: D;
   value: V;
 }
 
-/** Draws cells; the grid keeps it while `refresh` returns true. */
+/** Draws a cell; the grid keeps it as long as `refresh` returns true. */
 export interface CellRenderer<D> {
   init(params: CellParams<D>): void;
   refresh(params: CellParams<D>): boolean;
@@ -30,11 +30,11 @@ export type Comparator<V> = (
   other: V,
   nodeA?: unknown,
   nodeB?: unknown,
-  /** It turns the answer around, what it does not do with what is always last. */
+  /** Whether the grid will negate the result, which a comparator has to offset for values that always come last. */
   isDescending?: boolean,
 ) => number;
 
-/** A column, as the grid is told of it. */
+/** The definition of a column. */
 export interface ColumnDef<D, V = unknown, C = unknown> {
   colId: string;
   headerName: string;
@@ -46,7 +46,7 @@ export interface ColumnDef<D, V = unknown, C = unknown> {
   pinned?: "left" | "right";
   resizable?: boolean;
   sortable?: boolean;
-  /** Whatever the page wants to know of it. */
+  /** Anything the page needs to know about it. */
   context?: C;
   valueGetter?: (params: { data: D }) => V;
   valueFormatter?: (params: CellParams<D, V>) => string;
@@ -78,14 +78,14 @@ export interface GridEvent {
   source: string;
   finished?: boolean;
   column?: GridColumn | null;
-  /** Of what is drawn. */
+  /** The last row that is drawn. */
   lastRow?: number;
 }
 
 /** Whether a row stays at the top or the bottom of its grid. */
 export type Pinned = "top" | "bottom" | null;
 
-/** A grid with rows of D, whose columns have the context C. */
+/** A grid with rows of type D, whose columns have a context of type C. */
 export interface Grid<D, C = unknown> {
   isDestroyed(): boolean;
   addEventListener(name: string, listener: (event: GridEvent) => void): void;
@@ -125,28 +125,28 @@ interface Grids {
 
 const grids = (): Grids | undefined => Reflect.get(window, "dash_ag_grid");
 
-/** The grid of an id, where it is on the page. */
+/** The grid with an id, if it is on the page. */
 export function gridOf<D, C = unknown>(id: string): Grid<D, C> | null {
   const found = document.getElementById(id) && grids()?.getApi<D, C>(id);
   return found && !found.isDestroyed() ? found : null;
 }
 
-/** The grid of an id, as soon as it is there. */
+/** The grid with an id, as soon as it exists. */
 export function gridWhenReady<D, C = unknown>(id: string): Promise<Grid<D, C>> {
   const found = grids();
   return found ? found.getApiAsync<D, C>(id) : Promise.reject(new Error("The page has no tables."));
 }
 
-/** An element that React makes, for components of grids. */
+/** Creates a React element, for grid components. */
 export const reactElement = (tag: string, props: Record<string, unknown>, ...children: (Child | ReactElement)[]) =>
   Reflect.get(window, "React").createElement(tag, props, ...children) as ReactElement;
 export interface ReactElement {
   readonly type: unknown;
 }
 
-// --- one stop of the Tab key ------------------------------------------------------------------------------------
+// --- a single Tab stop ------------------------------------------------------------------------------------------
 
-/** Gives the focus to the cell that had it last, or to the first one; false where there is none. */
+/** Focuses the cell that was focused last, or else the first one; returns false if there is none. */
 function focusCell(grid: Grid<unknown>): boolean {
   const isThere = (row: number, pinned: Pinned) =>
     pinned === "top" ? grid.getPinnedTopRow(row) : pinned === "bottom" || grid.getDisplayedRowAtIndex(row);
@@ -163,9 +163,9 @@ function focusCell(grid: Grid<unknown>): boolean {
 
 const SCROLLING = ".ag-row, .ag-header-row, [class*=-viewport]";
 
-/** Takes what scrolls in a table out of the order of Tab until the focus is elsewhere: the browser would stop at each. */
+/** Keeps Tab from stopping at each scrollable part of a table, until the focus has moved elsewhere. */
 function passBy(table: Element): void {
-  // What scrolls is a stop although it has no tabindex of its own.
+  // A scrollable element is a Tab stop even without a tabindex.
   const parts = [...table.querySelectorAll<HTMLElement>(SCROLLING)].filter((part) =>
     part.getAttribute("tabindex") !== "-1"
   );
@@ -181,7 +181,7 @@ function passBy(table: Element): void {
   document.addEventListener("focusin", restore);
 }
 
-// Tab leads into a grid and out of it; inside of it the arrow keys lead on, to the heads of the columns too.
+// Tab enters and leaves a grid; the arrow keys move within it, including to the column headers.
 if (typeof document !== "undefined") {
   document.addEventListener("focus", (event) => {
     const table = within(event, ".ag-tab-guard")?.closest(".ag-root-wrapper");
@@ -191,7 +191,7 @@ if (typeof document !== "undefined") {
   }, true);
   beforeAll((event) => {
     if (event.key !== "Tab" || !within(event, ".ag-cell, .ag-header-cell")) return false;
-    // The grid would lead it through every cell, and the browser to every row, as to all that scrolls.
+    // The grid would move through every cell, and the browser to every row and everything else that scrolls.
     event.stopPropagation();
     const table = within(event, ".ag-root-wrapper");
     if (table) passBy(table);

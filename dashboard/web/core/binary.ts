@@ -6,8 +6,8 @@ export type Column = Float32Array | Float64Array | Int32Array | Uint32Array | Ui
 
 export const binary = {
   /**
-   * The header, whose `arrays` are typed arrays over the body.
-   * @throws Error where it is another kind of answer
+   * Returns the header; its `arrays` are typed arrays over the body.
+   * @throws Error if the response is of another kind
    */
   unpack<T>(body: ArrayBuffer): T & { arrays: Column[] } {
     const view = new DataView(body);

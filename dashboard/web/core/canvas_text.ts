@@ -1,4 +1,4 @@
-/** Text on a canvas: how wide it is, and what of it fits. */
+/** Text on a canvas: how wide it is, and how much of it fits. */
 
 const textWidths: Map<string, number> = new Map();
 export const measure = (context: CanvasRenderingContext2D, text: string) => {
@@ -12,7 +12,7 @@ export const measure = (context: CanvasRenderingContext2D, text: string) => {
   return width;
 };
 
-/** The longest beginning of a text that fits, with an ellipsis where something is missing. */
+/** The longest beginning of a text that fits, with an ellipsis if the text is cut. */
 export function fit(context: CanvasRenderingContext2D, text: string, room: number) {
   const full = measure(context, text);
   if (full <= room) return text;
@@ -21,7 +21,7 @@ export function fit(context: CanvasRenderingContext2D, text: string, room: numbe
   return keep > 1 ? `${text.slice(0, keep)}…` : "";
 }
 
-/** What stands in a slice: kernels without their return type and arguments, which are the least telling part. */
+/** The name shown in a slice: kernels lose their return type and arguments, the least informative parts. */
 export function shortName(name: string) {
   if (!name.startsWith("void ") && !name.includes("<")) return name;
   const bare = name.replace(/^void /, "").replace(/[<(].*$/, "");
@@ -31,7 +31,7 @@ export function shortName(name: string) {
 
 let pen: CanvasRenderingContext2D | null = null;
 /**
- * How wide a text of the page is.
+ * The width of a text in the page's font family.
  * @param font weight and size: "500 11px"
  */
 export function pageTextWidth(text: string, font: string): number {

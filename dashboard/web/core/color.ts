@@ -1,10 +1,10 @@
-/** Colors as arithmetic: OKLCH, Viridis, and a stable number of a text to choose a color by. */
+/** Color arithmetic: OKLCH, Viridis, and a stable hash of a text to choose a color by. */
 
 /** Red, green and blue, 0 to 255. */
 export type Rgb = [number, number, number];
 
 /**
- * OKLCH as sRGB (B. Ottosson, "A perceptual color space for image processing", 2020).
+ * Converts OKLCH to sRGB (B. Ottosson, "A perceptual color space for image processing", 2020).
  * @param lightness 0 to 1
  * @param hue degrees
  */
@@ -21,27 +21,27 @@ export function oklch(lightness: number, chroma: number, hue: number): Rgb {
   ];
 }
 
-/** A linear share of light as the byte that sRGB has for it. */
+/** Converts a linear light value from 0 to 1 to its sRGB byte. */
 function channel(linear: number): number {
   const x = Math.min(Math.max(linear, 0), 1);
   return Math.round(255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055));
 }
 
-/** As CSS writes it. */
+/** Formats a color for CSS. */
 export const css = ([r, g, b]: readonly number[], alpha = 1): string =>
   alpha < 1 ? `rgba(${r},${g},${b},${alpha})` : `rgb(${r},${g},${b})`;
 
-/** Of "#rrggbb". */
+/** Parses "#rrggbb". */
 export const ofHex = (text: string): Rgb => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16)) as Rgb;
 
-/** A scale of colors at equal distances, between which it is mixed. */
+/** A color scale that interpolates between evenly spaced stops. */
 export const scaleOf = (stops: readonly Rgb[]) => (share: number): Rgb => {
   const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
   const before = Math.min(Math.floor(at), stops.length - 2);
   return stops[before].map((one, k) => Math.round(one + (stops[before + 1][k] - one) * (at - before))) as Rgb;
 };
 
-/** Viridis (S. van der Walt and N. Smith, 2015) at equal distances. */
+/** Viridis (S. van der Walt and N. Smith, 2015) as evenly spaced stops. */
 export const VIRIDIS: readonly Rgb[] = [
   [68, 1, 84],
   [72, 36, 117],
@@ -59,7 +59,7 @@ export const VIRIDIS: readonly Rgb[] = [
 /** Viridis from 0 to 1. */
 export const viridis = scaleOf(VIRIDIS);
 
-/** A number of a text that is the same everywhere: FNV-1a of its UTF-16 units, with its upper bits mixed in. */
+/** A hash of a text that is the same everywhere: FNV-1a of its UTF-16 units, with the upper bits mixed in. */
 export function hashOf(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);

@@ -1,40 +1,40 @@
 /**
- * Commands of the page: what a user can do, under which keys. The one listener for keys is here; the sheet of keys, the
+ * The page's commands: what a user can do, and with which keys. The only key listener is here; the key sheet, the
  * palette, tooltips and the documentation read the same lists.
  */
 
-/** Tells whether it did something: after `false` the key goes on to who is next. */
+/** Reports whether it did something: after `false`, the key goes on to the next handler. */
 export type Act = (event: KeyboardEvent) => unknown;
 
 /**
- * Keys are written as `KeyboardEvent.key` has them, letters small, after "Ctrl ", "Alt " and "Shift " in this order:
- * "Shift ArrowLeft", "Ctrl k", "?". The Mac's command key counts as Ctrl; Shift is not written before a sign it makes.
+ * Keys are written as in `KeyboardEvent.key`, with lowercase letters, after "Ctrl ", "Alt " and "Shift " in this order:
+ * "Shift ArrowLeft", "Ctrl k", "?". The Mac's Command key counts as Ctrl; Shift is omitted before a sign it produces.
  */
 export type Bindings = Readonly<Record<string, Act>>;
 
 export interface Command {
-  /** Unique on the page, begins with its panel's name: "timeline.zoom_in". */
+  /** Unique on the page; begins with the name of its panel: "timeline.zoom_in". */
   id: string;
-  /** What it does, as the sheet says it. */
+  /** What it does, as shown in the key sheet. */
   title: string;
   keys?: readonly string[];
-  /** How the sheet shows the keys where that is shorter: "1 … 9". */
+  /** How the sheet shows the keys, if that is shorter: "1 … 9". */
   keysShown?: string;
-  /** Gestures that do the same, for the sheet: "double click", "Shift drag". */
+  /** Gestures with the same effect, for the sheet: "double click", "Shift drag". */
   gestures?: readonly string[];
   act?: Act;
-  /** Whether it can be done now; always unless given. */
+  /** Whether it is available now; always if omitted. */
   when?: (event?: KeyboardEvent) => boolean;
-  /** Whether its keys hold while a dialog is open, too. */
+  /** Whether its keys also work while a dialog is open. */
   inDialogs?: boolean;
-  /** The icon under which the palette offers it; it does not unless given. */
+  /** Its icon in the palette; if omitted, the palette does not offer it. */
   palette?: string;
 }
 
 export interface Group {
-  /** The panel while whose tab is open they hold; everywhere unless given. */
+  /** The panel whose tab must be open for them to be active; active everywhere if omitted. */
   panel?: string;
-  /** Whether they hold on what the open tab shows; always unless given. */
+  /** Whether they apply to what the open tab shows; always if omitted. */
   when?: () => boolean;
   /** The heading in the sheet. */
   title: string;
@@ -46,7 +46,7 @@ const requested: Act[] = [];
 const bound: WeakMap<EventTarget, Bindings[]> = new WeakMap();
 let openPanel = () => "";
 
-/** Tell how the name of the open panel is found. */
+/** Set the function that finds the name of the open panel. */
 export const panelIsFoundBy = (find: () => string): void => void (openPanel = find);
 
 function withdrawn<T>(list: T[], entry: T, signal: AbortSignal | undefined): void {
@@ -56,18 +56,18 @@ function withdrawn<T>(list: T[], entry: T, signal: AbortSignal | undefined): voi
   });
 }
 
-/** Have an act asked of every key before anything on the page is, fields included: what lies over the page needs that. */
+/** Offer every key to an act before anything else on the page, even fields, as boxes over the page need. */
 export const beforeAll = (act: Act): void => void requested.push(act);
 
-/** Make commands hold until the signal ends them. They rest while a field has the focus or a dialog is open. */
+/** Activate commands until the signal aborts. They are inactive while a field has the focus or a dialog is open. */
 export function register(group: Group, signal?: AbortSignal): void {
   groups.push(group);
   withdrawn(groups, group, signal);
 }
 
 /**
- * Make keys hold while the focus lies in an element; the innermost element is asked first. What a field in it takes for
- * typing stays the field's: for that, bind to the field itself.
+ * Bind keys while the focus is inside an element; the innermost element comes first. Keys that a field inside it uses
+ * for typing stay with the field: to handle those, bind to the field itself.
  */
 export function bind(element: EventTarget, keys: Bindings | readonly Command[], signal?: AbortSignal): void {
   const bindings = isList(keys) ? bindingsOf(keys) : keys;
@@ -79,7 +79,7 @@ export function bind(element: EventTarget, keys: Bindings | readonly Command[], 
 
 const isList = (keys: Bindings | readonly Command[]): keys is readonly Command[] => Array.isArray(keys);
 
-/** What keys of commands do; of several commands under one key, the first that can be done and does something. */
+/** The bindings of commands; a key shared by several runs the first that is available and does something. */
 export function bindingsOf(commands: readonly Command[]): Bindings {
   const acts = new Map<string, Act[]>();
   for (const command of commands) {
@@ -93,7 +93,7 @@ export function bindingsOf(commands: readonly Command[]): Bindings {
   );
 }
 
-/** The groups that hold now: everywhere's, then the open panel's. */
+/** The groups that are active now: those that apply everywhere, then those of the open panel. */
 export const active = (): Group[] => {
   const open = openPanel();
   const holding = groups.filter(({ panel, when }) => (!panel || panel === open) && when?.() !== false);
@@ -103,7 +103,7 @@ export const active = (): Group[] => {
 /** All groups of the page, whichever panel is open. */
 export const all = (): readonly Group[] => groups;
 
-/** The key of an event as commands write it. */
+/** The key of an event, as written in commands. */
 export function keyOf(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">): string {
   const isSign = [...event.key].length === 1;
   const isLetter = isSign && event.key.toLowerCase() !== event.key.toUpperCase();
@@ -112,14 +112,14 @@ export function keyOf(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" |
   return `${event.ctrlKey || event.metaKey ? "Ctrl " : ""}${event.altKey ? "Alt " : ""}${shift ? "Shift " : ""}${key}`;
 }
 
-/** A key as people call it: "Shift Left", "Ctrl K", "Space". */
+/** A key's name for people: "Shift Left", "Ctrl K", "Space". */
 export function keyText(key: string): string {
   const named = key.endsWith(" ") ? `${key.slice(0, -1)}Space` : key;
   return named.split(" ").map((part) => part.replace(/^Arrow/, "").replace(/^[a-z]$/, (letter) => letter.toUpperCase()))
     .join(" ");
 }
 
-/** The title of a button: what it does, and the first of its keys. */
+/** The title of a button: what it does, and its first key. */
 export const tip = ({ title, keys }: Pick<Command, "title" | "keys">): string =>
   keys?.length ? `${title} (${keyText(keys[0]).replaceAll(" ", "+")})` : title;
 
@@ -131,7 +131,7 @@ export function isField(element: EventTarget | null): boolean {
     !["checkbox", "radio", "range", "button", "color"].includes(element.type);
 }
 
-/** Whether keys are meant for a field. */
+/** Whether keys currently go to a field. */
 export const typing = (): boolean => isField(document.activeElement);
 
 /** Keys that a field has no use for. */
@@ -139,7 +139,7 @@ const passesFields = (key: string): boolean => /^(Ctrl |Alt )|^(Escape|F\d+)$/.t
 
 function take(event: KeyboardEvent, bindings: Bindings): boolean {
   const key = keyOf(event);
-  // A letter is itself with Shift, too, where nothing else lies there.
+  // A letter also works with Shift, unless that is bound to something else.
   const act = [key, key.replace(/^Shift (?=.$)/, "")].map((one) => Object.hasOwn(bindings, one) && bindings[one])
     .find(Boolean);
   if (!act || act(event) === false) return false;
@@ -166,7 +166,7 @@ function dispatch(event: KeyboardEvent): void {
   }
   if (isField(event.target) && !key.startsWith("Ctrl ")) return;
   const inDialog = document.querySelector("dialog[open]") !== null;
-  // The open panel has its turn before the page.
+  // The open panel takes precedence over the page.
   for (const { commands } of active().reverse()) {
     if (take(event, bindingsOf(inDialog ? commands.filter(({ inDialogs }) => inDialogs) : commands))) return;
   }

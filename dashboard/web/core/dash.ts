@@ -1,19 +1,19 @@
-/** What Dash and its grid offer the page, and what they call of it by name. */
+/** What Dash and its grid offer the page, and which of the page's functions they call by name. */
 import { had } from "./lost_scripts.ts";
 import { runtime } from "./old_generators.ts";
 
-/** The id of a component: a text, or the parts of one among many. */
+/** The id of a component: a string, or the parts of an id among many. */
 export type Id = string | Record<string, string>;
 
 export interface Trigger {
-  /** The id, as JSON where it has parts, a dot, and the name of the property. */
+  /** The id (as JSON if it has parts), a dot, and the name of the property. */
   prop_id: string;
   value: unknown;
 }
 
 export interface CallbackContext {
   triggered: Trigger[];
-  /** Of each input its id and value, or a list of them where its id is a pattern. */
+  /** The id and value of each input, or a list of them if its id is a pattern. */
   inputs_list: unknown[];
 }
 
@@ -40,19 +40,19 @@ declare global {
 
 window.regeneratorRuntime = runtime;
 
-/** Functions that columns of grids name. */
+/** Functions that grid columns refer to by name. */
 export const gridFunctions: Record<string, Callback> = (window.dashAgGridFunctions ??= {});
-/** Components that columns of grids name. */
+/** Components that grid columns refer to by name. */
 export const gridComponents: Record<string, Callback> = (window.dashAgGridComponentFunctions ??= {});
 
-/** Adds functions that callbacks of the server name. */
+/** Adds functions that the server's callbacks refer to by name. */
 export function callbacks(namespace: string, functions: Record<string, Callback>): void {
   window.dash_clientside ??= {} as Clientside;
   const all = window.dash_clientside;
   all[namespace] = Object.assign(all[namespace] ?? {}, functions);
 }
 
-/** Gives a component other properties, of which Dash's callbacks hear. */
+/** Changes properties of a component and triggers the Dash callbacks that depend on them. */
 export const setProps = (id: Id, props: Record<string, unknown>): void => window.dash_clientside.set_props?.(id, props);
 
 /** The properties that a component has now, if it is on the page. */
@@ -60,15 +60,15 @@ export function propsOf(id: Id): Record<string, unknown> | undefined {
   try {
     return window.dash_component_api?.getLayout(id)?.props;
   } catch {
-    // Dash looks for the place of a component that it does not know.
+    // Dash searches for the position even of a component that it does not know.
     return undefined;
   }
 }
 
-/** Whether Dash runs yet. */
+/** Whether Dash is running yet. */
 export const isReady = (): boolean => Boolean(window.dash_clientside.set_props);
 
-/** Calls back when a request of Dash's callbacks failed, which Dash tells nobody. */
+/** Calls back when a Dash callback's request has failed, which Dash does not report. */
 export function onFailedCallback(listener: () => void): void {
   new PerformanceObserver((requests) => {
     const isFailed = ({ name, responseStatus }: PerformanceResourceTiming) =>
@@ -77,18 +77,18 @@ export function onFailedCallback(listener: () => void): void {
   }).observe({ type: "resource" });
 }
 
-/** What a callback returns for an output that stays as it is. */
+/** The value that a callback returns to leave an output unchanged. */
 export const noUpdate = (): unknown => window.dash_clientside.no_update;
 
-/** What the callback that runs was called for. */
+/** The context of the callback that is running. */
 export const callbackContext = (): CallbackContext => window.dash_clientside.callback_context;
 
-/** The id of the control of a setting (`setting_id` of dashboard/page/controls.py): Dash takes no dot in it. */
+/** The id of a setting's control (`setting_id` in dashboard/page/controls.py); Dash allows no dot in it. */
 export const settingId = (name: string): Id => ({ type: "setting", name: name.replaceAll(".", ":") });
 
 /**
- * Callbacks of a panel whose modules come with its first visit.
- * @param load fetches the module that exports the functions; at once where the page begins with the panel
+ * Registers callbacks of a panel whose modules are loaded on its first visit.
+ * @param load fetches the module that exports the functions; called at once if the page opens with the panel
  */
 export function callbacksLater<const Name extends string>(
   panel: string,

@@ -1,10 +1,10 @@
-/** Parts of the page that its scripts make, what they read of it, and what the browser remembers. */
+/** Elements that the page's scripts create, what they read from the page, and what the browser remembers. */
 
 import { runName } from "./names.ts";
 
 export type Child = Node | string;
 
-/** An element: `make("div", {className: "x"}, child, "text")`. What is not a property of it becomes an attribute. */
+/** An element: `make("div", {className: "x"}, child, "text")`. Anything that is not a property becomes an attribute. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props?: Record<string, unknown> | null,
@@ -19,7 +19,7 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** An icon by the name of its file, in the color of the text around it. */
+/** An icon by its file name, in the color of the surrounding text. */
 export function icon(name: string, size = 14): HTMLSpanElement {
   const span = make("span", { className: "icon", "aria-hidden": "true" });
   span.style.setProperty("--icon", `var(--icon-${name})`);
@@ -27,7 +27,7 @@ export function icon(name: string, size = 14): HTMLSpanElement {
   return span;
 }
 
-/** A button that is an icon alone: its title is its name. */
+/** A button that consists only of an icon: its title is its accessible name. */
 export function iconButton(
   name: string,
   title: string,
@@ -43,7 +43,7 @@ export function iconButton(
   return made;
 }
 
-/** Gives a button that `iconButton` made another icon and name. */
+/** Changes the icon and name of a button made by `iconButton`. */
 export function becomes(button: HTMLButtonElement, name: string, title: string, size = 14): void {
   if (button.title === title) return;
   button.title = title;
@@ -51,12 +51,12 @@ export function becomes(button: HTMLButtonElement, name: string, title: string, 
   button.replaceChildren(icon(name, size));
 }
 
-/** The element that an event happened in, or the nearest around it, that a selector describes. */
+/** The closest element that matches a selector, from the target of an event outward. */
 export function within<E extends HTMLElement = HTMLElement>(event: Event, selector: string): E | null {
   return event.target instanceof Element ? event.target.closest<E>(selector) : null;
 }
 
-/** Whether a scroll moves an element, if there is one. */
+/** Whether a scroll event moves an element, if there is one. */
 export const isScrolled = ({ target }: Event, element: Element | null): boolean =>
   target instanceof Node && target.contains(element);
 
@@ -97,7 +97,7 @@ export function numbers(spec: NumbersSpec): Numbers {
   return array;
 }
 
-/** A moment in seconds since 1970: the time of today, the day with it where it is another. */
+/** A moment, given in seconds since 1970, as a time, preceded by the date if it is not today. */
 export function when(seconds: number): string {
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) return "no time";
@@ -106,10 +106,10 @@ export function when(seconds: number): string {
   return day === new Date().toLocaleDateString("en-CA") ? time : `${day} ${time}`;
 }
 
-/** A step's number with its thousands apart. */
+/** A step number with thousands separators. */
 export const stepText = (value: number): string => Number(value).toLocaleString("en-US");
 
-/** Browsers give the clipboard only to pages of localhost or HTTPS; elsewhere the old way still works. */
+/** Browsers expose the clipboard only to pages on localhost or HTTPS; elsewhere the old way still works. */
 export async function toClipboard(text: string): Promise<void> {
   if (navigator.clipboard) return await navigator.clipboard.writeText(text);
   const area = make("textarea", { value: text });
@@ -120,7 +120,7 @@ export async function toClipboard(text: string): Promise<void> {
 }
 
 export const storage = {
-  /** What the browser remembers under a key; null where it has nothing, or refuses, as it may in a frame. */
+  /** The value the browser remembers under a key; null if there is none, or if it refuses, as it may in a frame. */
   get(key: string): string | null {
     try {
       return localStorage.getItem(key);
@@ -132,10 +132,10 @@ export const storage = {
     try {
       localStorage.setItem(key, value);
     } catch {
-      // It is forgotten with the page.
+      // The value is forgotten when the page closes.
     }
   },
 };
 
-/** The same by the names under which most modules know them. */
+/** The same functions under the names that most modules use. */
 export const elements = { make, icon, runLabel, numbers, when, toClipboard, step: stepText };

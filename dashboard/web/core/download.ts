@@ -1,9 +1,9 @@
-/** Saves what the page made, or what an address gives, as a file of the user. */
+/** Saves content made by the page, or fetched from an address, as a file for the user. */
 
-/** As long as a browser may take to ask where a file is to go. */
+/** As long as a browser may take to ask where to save a file. */
 const KEPT_MS = 60_000;
 
-/** Saves what an address gives. */
+/** Saves the content at an address. */
 export function save(href: string, name: string): void {
   const link = document.createElement("a");
   link.href = href;

@@ -1,25 +1,25 @@
-/** Names in a list: as much of each as its place has room for, and no two alike. Their titles have the whole. */
+/** Names in a list: as much of each as fits, and no two alike. Their titles hold the full names. */
 import { pageTextWidth } from "./canvas_text.ts";
 import { shortNames } from "./names.ts";
 
-/** How much room an element has for text, in pixels, and the weight and size of its letters. */
+/** How much room an element has for text, in pixels, and its font weight and size. */
 function roomOf(element: HTMLElement): [number, string] {
   const { paddingLeft, paddingRight, fontWeight, fontSize } = getComputedStyle(element);
   return [element.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight), `${fontWeight} ${fontSize}`];
 }
 
-/** What of a name an element has room for, beside others that it is told from. */
+/** As much of a name as fits an element, while it stays distinct from others. */
 export function fittedName(element: HTMLElement, name: string, others: Iterable<string>): string {
   const [room, font] = roomOf(element);
   const wide = (text: string) => pageTextWidth(text, font);
   return wide(name) <= room ? name : shortNames([name, ...others], room, wide).get(name) ?? name;
 }
 
-/** Writes names into the elements of a list that is on the page, in order; all are as wide as the narrowest has room. */
+/** Writes names into the elements of a list on the page, in order; all fit the narrowest element. */
 export function fitNames(elements: readonly HTMLElement[], names: readonly string[]): void {
   const rooms = elements.map((element) => element.clientWidth);
   const least = Math.min(...rooms);
-  // What is not on the page has no room to go by.
+  // Elements that are not on the page have no width to fit.
   if (!elements.length || !least) return;
   const [room, font] = roomOf(elements[rooms.indexOf(least)]);
   const short = shortNames(names, room, (text) => pageTextWidth(text, font));

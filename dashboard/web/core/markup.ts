@@ -1,8 +1,8 @@
-/** Components of our own among those of Dash (dashboard/page/markup.py). */
+/** The page's own components among those of Dash (dashboard/page/markup.py). */
 import type { ReactElement } from "./react.ts";
 
 type Attributes = Record<string, unknown>;
-/** A text, an element, or the number of a component. */
+/** A text, an element, or the index of a component. */
 type Node = string | number | [tag: string, attributes: Attributes, ...nodes: Node[]];
 
 interface React {
@@ -15,11 +15,11 @@ const react = (): React => Reflect.get(globalThis, "React");
 
 interface MarkupProperties {
   tree: readonly Node[];
-  /** React gives one alone without a list. */
+  /** React passes a single child without a list. */
   children?: ReactElement | readonly ReactElement[];
 }
 
-/** Elements that callbacks have nothing to do with, which Dash takes for one component. */
+/** Elements that no callback touches, which Dash treats as one component. */
 function Markup({ tree, children = [] }: MarkupProperties): ReactElement {
   const { createElement, Fragment } = react();
   const components = [children].flat();
@@ -35,7 +35,7 @@ function Markup({ tree, children = [] }: MarkupProperties): ReactElement {
 const wanted = new Set<string>();
 const waiting = new Map<string, (() => void)[]>();
 
-/** Has the component of an id made. */
+/** Has the component with an id created. */
 export function want(id: string): void {
   wanted.add(id);
   const actions = waiting.get(id) ?? [];
@@ -43,13 +43,13 @@ export function want(id: string): void {
   for (const act of actions) act();
 }
 
-/** Acts as soon as the component of an id is wanted. */
+/** Calls `act` as soon as the component with an id is wanted. */
 export function whenWanted(id: string, act: () => void): void {
   if (wanted.has(id)) act();
   else waiting.set(id, [...waiting.get(id) ?? [], act]);
 }
 
-/** A component that is made when somebody wants it. */
+/** A component that is created only when it is wanted. */
 function Later({ name, children }: { name: string; children: ReactElement }): ReactElement | null {
   const { createElement, Fragment, useEffect, useState } = react();
   const [isMade, make] = useState(false);

@@ -1,2 +1,2 @@
-/** Whether nothing on the page shall move by itself, as the user told the system. */
+/** Whether the user's system settings ask for reduced motion. */
 export const still = (): boolean => window.matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,18 +1,18 @@
-/** Long names in little room: what all of them share is left out, what tells them apart stays. */
+/** Long names in little room: what they all share is left out, and what tells them apart stays. */
 
-/** How wide a text is, in whatever unit the room has. */
+/** The width of a text, in the same unit as the room. */
 export type Measure = (text: string) => number;
 
 const ELLIPSIS = "…";
 const inCharacters: Measure = (text) => text.length;
 
 /**
- * Ends of the parts of a name: behind separators, but not those within a number such as 0.1, 1e-3 or -2.
+ * Matches the separators that end the parts of a name, but not those within a number such as 0.1, 1e-3 or -2.
  * A name and its value, as in "lr=0.1", are one part.
  */
 const PART = /[/_,;: ]+|(?<!\d)\.+|\.+(?!\d)|(?<!\de|[/_,;:= ]|^)-+/gi;
 
-/** The parts of a name, each with the separator behind it. */
+/** The parts of a name, each with the separator that follows it. */
 function partsOf(name: string): string[] {
   const parts: string[] = [];
   let start = 0;
@@ -26,7 +26,7 @@ function partsOf(name: string): string[] {
   return parts;
 }
 
-/** How many letters, or parts, all have in common from the beginning. */
+/** How many letters or parts all lists have in common, from the end that `at` counts from. */
 function shared(lists: readonly ArrayLike<string>[], at: (list: ArrayLike<string>, place: number) => string): number {
   const least = Math.min(...lists.map((list) => list.length));
   let place = 0;
@@ -36,7 +36,7 @@ function shared(lists: readonly ArrayLike<string>[], at: (list: ArrayLike<string
 const fromStart = (list: ArrayLike<string>, place: number) => list[place];
 const fromEnd = (list: ArrayLike<string>, place: number) => list[list.length - 1 - place];
 
-/** The longest text of a growing kind that fits: `make(0)` is the shortest. */
+/** The longest text that fits, of texts that grow with their size: `make(0)` is the shortest. */
 function longest(most: number, make: (size: number) => string, room: number, measure: Measure): string {
   let [fits, tooLong] = [0, most + 1];
   while (tooLong - fits > 1) {
@@ -47,7 +47,7 @@ function longest(most: number, make: (size: number) => string, room: number, mea
   return make(fits);
 }
 
-/** A text without its middle, or whole where it fits. */
+/** A text without its middle, or the whole text if it fits. */
 export function withoutMiddle(text: string, room: number, measure: Measure = inCharacters): string {
   if (measure(text) <= room) return text;
   const letters = [...text];
@@ -56,7 +56,7 @@ export function withoutMiddle(text: string, room: number, measure: Measure = inC
   return longest(letters.length - 1, cut, room, measure);
 }
 
-/** The parts that are kept, with an ellipsis for each stretch of those that are not. */
+/** The kept parts, with an ellipsis for each run of dropped ones. */
 function joined(parts: readonly string[], kept: ReadonlySet<number>): string {
   let text = "";
   parts.forEach((part, place) => {
@@ -66,7 +66,7 @@ function joined(parts: readonly string[], kept: ReadonlySet<number>): string {
   return text;
 }
 
-/** How many of the names have each part of a name at its place, from the beginning or from the end. */
+/** Counts how many names have each part of a name in the same position, from the beginning or from the end. */
 function commonness(names: readonly (readonly string[])[]): (parts: readonly string[]) => number[] {
   const counts = new Map<string, number>();
   const keys = (parts: readonly string[], place: number) => [
@@ -81,7 +81,7 @@ function commonness(names: readonly (readonly string[])[]): (parts: readonly str
   return (parts) => parts.map((_part, place) => Math.max(...keys(parts, place).map((key) => counts.get(key) ?? 0)));
 }
 
-/** A name without the parts that most others have too, as many of them as have to go. */
+/** A name without its most common parts, dropping as many as it takes to fit. */
 function withoutCommonParts(parts: readonly string[], counts: readonly number[], room: number, measure: Measure) {
   const kept = new Set(parts.keys());
   const order = [...parts.keys()].sort((a, b) => counts[b] - counts[a] || parts[b].length - parts[a].length);
@@ -94,7 +94,7 @@ function withoutCommonParts(parts: readonly string[], counts: readonly number[],
   return withoutMiddle(text, room, measure);
 }
 
-/** Names without parts to tell them by, each around the letters that tell it from the others. */
+/** Names that no parts tell apart, each cut to the letters around its difference from the others. */
 function aroundDifference(names: readonly string[], room: number, measure: Measure): string[] {
   const letters = names.map((name) => [...name]);
   const start = shared(letters, fromStart);
@@ -108,14 +108,14 @@ function aroundDifference(names: readonly string[], room: number, measure: Measu
   });
 }
 
-/** Parts without the letters that all of them begin with, but with whole numbers, and without separators behind. */
+/** Parts without their common beginning and trailing separators, but with whole numbers. */
 function bare(parts: readonly string[]): string[] {
   const texts = parts.map((part) => part.replace(/[/_.,;: -]+$/, "") || part);
   const start = Math.min(shared(texts, fromStart), ...texts.map((text) => text.search(/([\d.]+(e-?\d+)?)?$/i)));
   return texts.map((text) => text.slice(start));
 }
 
-/** Rooms that together are no more than one, where the wide give way to the narrow. */
+/** Splits a room into several, where wide ones give way to narrow ones. */
 function rooms(wanted: readonly number[], room: number): number[] {
   let [left, count] = [room, wanted.length];
   const found: number[] = [];
@@ -127,7 +127,7 @@ function rooms(wanted: readonly number[], room: number): number[] {
   return found;
 }
 
-/** Names of equally many parts by the parts in which they differ alone, abbreviated where that is too long. */
+/** Reduces names with equally many parts to the parts in which they differ, abbreviated if that is too long. */
 function byDifferences(names: readonly (readonly string[])[], room: number, measure: Measure): string[] {
   const varying = new Set([...names[0].keys()].filter((place) => names.some((own) => own[place] !== names[0][place])));
   const texts = names.map((own) => joined(own, varying));
@@ -140,7 +140,7 @@ function byDifferences(names: readonly (readonly string[])[], room: number, meas
   return names.map((_own, index) => cut.map((column) => ELLIPSIS + column[index]).join(""));
 }
 
-/** Texts that are equal get a number, each a different one. */
+/** Makes equal texts distinct by numbering them. */
 function numbered(texts: readonly string[], room: number, measure: Measure): string[] {
   const taken = new Set<string>();
   const seen = new Set(texts);
@@ -155,7 +155,7 @@ function numbered(texts: readonly string[], room: number, measure: Measure): str
   });
 }
 
-/** The places of names whose texts are equal, for each such text. */
+/** For each text that occurs more than once, the positions of the names that have it. */
 function equals(texts: readonly string[]): number[][] {
   const places = new Map<string, number[]>();
   texts.forEach((text, place) => places.set(text, [...places.get(text) ?? [], place]));
@@ -163,10 +163,10 @@ function equals(texts: readonly string[]): number[][] {
 }
 
 /**
- * Short texts for names, by name, that differ as the names do.
+ * Short texts for names, by name, as distinct as the names are.
  *
- * Where all of them fit they are whole. Else the parts that all begin or end with are left out; from what is still too
- * long, the parts that most share, then the middle.
+ * If all of them fit, they stay whole. Otherwise, the parts that all names begin or end with are left out; texts that
+ * are still too long lose the parts that most names share, then their middle.
  * @param room how wide a text may be
  */
 export function shortNames(
@@ -181,7 +181,7 @@ export function shortNames(
   const least = Math.min(...parts.map((own) => own.length)) - 1;
   const start = all.length > 1 ? Math.min(shared(parts, fromStart), least) : 0;
   const end = all.length > 1 ? Math.min(shared(parts, fromEnd), least - start) : 0;
-  // No more of what all share is left out than has to be: first from the beginning, then from the end.
+  // Leave out no more of the shared parts than necessary: first from the beginning, then from the end.
   let [cores, texts]: [string[][], string[]] = [parts, all];
   for (let left = 1; left <= start + end && !fits(texts); left += 1) {
     const [first, last] = [Math.min(left, start), Math.max(0, left - start)];
@@ -211,7 +211,7 @@ export function shortNames(
   return new Map(all.map((name, place) => [name, different[place]]));
 }
 
-/** What the run of the log directory itself is called: as the directory, whose name the page's title begins with. */
+/** The name of a run; that of the log directory itself is the directory's, which the page's title begins with. */
 export function runName(run: string): string {
   return run === "." ? document.title.replace(/ · Stepscope$/, "") || run : run;
 }

@@ -4,8 +4,8 @@
 export const integer = (value: number): string => Math.round(value).toLocaleString("en-US");
 
 /**
- * A number with so many significant digits, without noise: "−1,234", "0.03125", "1.2e−5". Very small and very large ones
- * have an exponent; of others nothing before the point is rounded.
+ * A number with the given significant digits, without noise: "−1,234", "0.03125", "1.2e−5". Very small and very large
+ * numbers have an exponent; in others, no digit before the decimal point is rounded.
  */
 export function shortNumber(value: number, digits = 4): string {
   if (Number.isNaN(value)) return "NaN";
@@ -19,11 +19,11 @@ export function shortNumber(value: number, digits = 4): string {
   return text.replaceAll("-", "−");
 }
 
-/** "1 node", "2 nodes"; "1 vertex", "2 vertices" where the plural is named. */
+/** "1 node", "2 nodes"; or "1 vertex", "2 vertices" if the plural is given. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${integer(count)} ${count === 1 ? one : many}`;
 
-/** For people; to the letter what `file_size` of dashboard/server/numbers.py writes, and negative ones with their sign. */
+/** For people; exactly what `file_size` in dashboard/server/numbers.py writes, and negative sizes with their sign. */
 export function fileSize(size: number): string {
   if (size < 0) return `-${fileSize(-size)}`;
   if (size < 1000) return `${size} B`;
@@ -34,13 +34,13 @@ export function fileSize(size: number): string {
   return `${scaled >= 999.5 ? Math.round(scaled) : Number(scaled.toPrecision(3))} ${units[at]}`;
 }
 
-/** All of them. */
+/** The exact number of bytes. */
 export const exactBytes = (size: number): string => counted(size, "byte");
 
 const rounded = (value: number) => Number(value.toPrecision(4));
 const MILLIONS: [unit: string, size: number][] = [["P", 1e15], ["T", 1e12], ["G", 1e9], ["M", 1e6]];
 
-/** At most four significant digits, with separators where there are more before the point: `digits` of profile/texts.py. */
+/** At most four significant digits, with separators if more precede the point: `digits` in profile/texts.py. */
 export function digits(value: number): string {
   for (const [unit, size] of MILLIONS) if (Math.abs(value) >= size) return `${digits(value / size)} ${unit}`;
   if (Math.abs(rounded(value)) >= 1000) return integer(value);
@@ -48,7 +48,7 @@ export function digits(value: number): string {
   return String(rounded(value));
 }
 
-/** Nanoseconds in seconds or less, without trailing zeros: `duration` of profile/texts.py. */
+/** Nanoseconds as seconds or a smaller unit, without trailing zeros: `duration` in profile/texts.py. */
 export function shortDuration(ns: number): string {
   // What rounds to a thousand is one of the next unit.
   const [size, unit] = SHORT.find(([size]) => Math.abs(rounded(ns)) >= size) ?? [1, "ns"];
@@ -66,7 +66,7 @@ const DURATIONS: [size: number, unit: string][] = [
 
 const SHORT = DURATIONS.filter(([size]) => size <= 1e9);
 
-/** The unit of a duration: its size in nanoseconds, and its sign. */
+/** The unit of a duration: its size in nanoseconds, and its symbol. */
 export const unitOf = (ns: number): readonly [size: number, unit: string] =>
   DURATIONS.find(([size]) => Math.abs(ns) >= size) ?? [1, "ns"];
 
@@ -85,7 +85,7 @@ export function durationText(ns: number, digits = 4): string {
   return `${value.toFixed(Math.min(Math.max(0, decimals), 9))} ${unit}`;
 }
 
-/** To the nanosecond, without trailing zeros. */
+/** A duration to the nanosecond, without trailing zeros. */
 export function exactDurationText(ns: number): string {
   const [size, unit] = unitOf(ns);
   return `${Number((ns / size).toFixed(9)).toLocaleString("en-US", { maximumFractionDigits: 9 })} ${unit}`;

@@ -1,14 +1,14 @@
 /**
- * Generators as compilers wrote them for browsers without: Dash's packages have one, where a component that came late
- * tells that it is there, and expect this runtime of theirs among Dash's polyfills. Those take 100 kB and a fifth of a
- * second for what every browser with modules has, so the page leaves them out and has this instead.
+ * Generators as compiled for browsers without native ones: Dash's packages have one, where a component that was loaded
+ * late announces itself, and expect its runtime among Dash's polyfills. Those cost 100 kB and a fifth of a second for
+ * features that every browser with modules has, so the page omits them and uses this instead.
  */
 
-/** What such a function keeps between its parts. */
+/** The state of such a function between its parts. */
 interface Context {
   prev: number | string;
   next: number | string;
-  /** What the last part that waited got. */
+  /** The result that the last waiting part received. */
   sent: unknown;
   stop(): unknown;
 }
@@ -22,7 +22,7 @@ interface Runtime {
 
 export const runtime: Runtime = {
   mark: (generator) => generator,
-  /** The parts of a function without `try`, which are told by `context.next`. */
+  /** Wraps the parts of a function without `try`; `context.next` selects the part. */
   wrap(parts) {
     let done = false;
     const context: Context = { prev: 0, next: 0, sent: undefined, stop: () => void (done = true) };

@@ -1,4 +1,4 @@
-// Small boxes beside a control: one at a time, closed by Escape, a click elsewhere, or another one.
+// Small boxes beside a control: one at a time, closed by Escape, a click elsewhere, or another box.
 import { beforeAll, bind, type Bindings } from "./commands.ts";
 import { icon, make } from "./dom.ts";
 
@@ -16,16 +16,16 @@ function close(giveFocus = true) {
   if (onClose) onClose();
 }
 
-/** Of a box: what it is to stand below of, or above. */
+/** The area that a box is placed below or above. */
 export interface Place {
   left: number;
-  /** For a box that ends where it does. */
+  /** For a box that is aligned to the right edge. */
   right?: number;
   top: number;
   bottom: number;
 }
 
-/** Below the anchor, or above it where there is more room; inside the window. */
+/** Places a box below the anchor, or above it if there is more room; always inside the window. */
 function place(box: HTMLElement, at: Place, atEnd = false) {
   const margin = 8;
   const { width, height } = box.getBoundingClientRect();
@@ -38,7 +38,7 @@ function place(box: HTMLElement, at: Place, atEnd = false) {
   box.style.top = Math.max(margin, top) + "px";
 }
 
-/** The entries in a menu, and what is none, such as a field, after it. */
+/** Wraps the entries in a menu, followed by everything that is not an entry, such as a field. */
 function inMenu(label: string, content: Node[]): Node[] {
   const isEntry = (part: Node) => part instanceof HTMLElement && part.role?.startsWith("menuitem");
   const list = make("div", { role: "menu", "aria-label": label }, ...content.filter(isEntry));
@@ -46,8 +46,8 @@ function inMenu(label: string, content: Node[]): Node[] {
 }
 
 /**
- * Opens a box with some content beside an element.
- * @param label what the box is called
+ * Opens a box with the given content beside an element.
+ * @param label the name of the box
  */
 function show(
   anchor: HTMLElement,
@@ -58,7 +58,7 @@ function show(
     className?: string;
     at?: Place;
     focus?: HTMLElement | null;
-    /** Whether it ends where the anchor does. */
+    /** Whether it is aligned to the right edge of the anchor. */
     atEnd?: boolean;
     onClose?: () => void;
   } = {},
@@ -81,7 +81,7 @@ function show(
   return box;
 }
 
-/** Up and down among the entries of a list. */
+/** Keys that move up and down the entries of a list. */
 export function arrows(list: HTMLElement, entries: string): Bindings {
   const to = (place: (at: number, last: number) => number) => () => {
     const all = [...list.querySelectorAll<HTMLElement>(entries)];
@@ -97,7 +97,7 @@ export function arrows(list: HTMLElement, entries: string): Bindings {
   };
 }
 
-/** One of several, of which one is chosen. */
+/** One of several options, of which one is chosen. */
 export interface Choice {
   text: string;
   icon: string;
@@ -107,7 +107,7 @@ export interface Choice {
 
 /**
  * Opens a menu.
- * @param entries a text and what it does, one of several choices, or a part of the page
+ * @param entries each a text and its action, one of several choices, or a node
  */
 function menu(
   anchor: HTMLElement,
@@ -146,7 +146,7 @@ document.addEventListener("pointerdown", (event) => {
   presses += 1;
   if (open && ![open.box, open.anchor].some((part) => part.contains(event.target as Node))) close(false);
 }, true);
-// First of all, so that Escape closes the box and does nothing else.
+// Before all other handlers, so that Escape closes the box and does nothing else.
 beforeAll((event) => {
   presses += 1;
   if (!open || event.key !== "Escape") return false;
@@ -163,6 +163,6 @@ export const popover = {
   show,
   menu,
   close,
-  /** How often anything was pressed: a box that has to wait for its content is wanted no more where this has moved on. */
+  /** How often anything was pressed: a box that waits for its content is no longer wanted once this has changed. */
   presses: () => presses,
 };

@@ -1,4 +1,4 @@
-/** Elements of the React that Dash brings, for cells of its grids. */
+/** Elements for the cells of Dash's grids, created with the React that comes with Dash. */
 
 export interface ReactElement {
   readonly type: unknown;

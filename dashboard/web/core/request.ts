@@ -1,30 +1,30 @@
-/** Requests to the routes of the server, counted, with errors that are sentences. */
+/** Requests to the server's routes, counted, with errors that are sentences. */
 import { binary } from "./binary.ts";
 
 type Value = string | number | boolean | null | undefined;
 
-/** What an address is told: lists are repeated, and what is null or empty is left out. */
+/** Query parameters: lists are repeated, and null or empty values are omitted. */
 export type Parameters = Record<string, Value | readonly Value[]>;
 
 export interface How {
   signal?: AbortSignal;
-  /** Posted as JSON. */
+  /** Sent as JSON in a POST request. */
   body?: unknown;
-  /** Not among those that are pending. */
+  /** Does not count as pending. */
   quiet?: boolean;
 }
 
-/** What was asked for is not there, and may come. */
+/** The requested resource does not exist, but may appear later. */
 export class MissingError extends Error {}
 
 export class Api {
-  /** How many were made. */
+  /** The number of requests made so far. */
   requests = 0;
-  /** How many are on their way. */
+  /** The number of requests in progress. */
   pending = 0;
   #base: string;
 
-  /** @param base of the addresses, such as "api/projector": relative to the page, which may be under any path */
+  /** @param base base of the addresses, such as "api/projector": relative to the page, which may be under any path */
   constructor(base: string) {
     this.#base = base;
   }
@@ -40,7 +40,7 @@ export class Api {
   }
 
   /**
-   * The answer of a route: JSON, or the header of packed columns with its `arrays`.
+   * The response of a route: JSON, or the header of packed columns with its `arrays`.
    * @throws Error with a sentence for the user
    */
   async ask<T>(route: string, parameters: Parameters, how: How = {}): Promise<T> {
@@ -49,7 +49,7 @@ export class Api {
     return json ? await response.json() : binary.unpack(await response.arrayBuffer());
   }
 
-  /** As `ask`, before it is read. */
+  /** Like `ask`, but returns the response unread. */
   async response(route: string, parameters: Parameters, { signal, body, quiet = false }: How = {}): Promise<Response> {
     this.requests += 1;
     this.pending += quiet ? 0 : 1;
@@ -70,19 +70,19 @@ export class Api {
   }
 }
 
-/** What the server says is wrong. */
+/** The server's explanation of an error. */
 export async function reasonOf(response: Response): Promise<string> {
   try {
     const { detail } = await response.json();
     if (typeof detail === "string") return detail;
   } catch {
-    // Not of our making; its status has to do.
+    // The body is not in the server's format; its status has to do.
   }
   return `The server responded with status ${response.status}.`;
 }
 
-/** What is thrown, as a sentence. */
+/** The message of anything thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Whether somebody ended the request because its answer is not wanted any more. */
+/** Whether the request was aborted because its response is no longer wanted. */
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";

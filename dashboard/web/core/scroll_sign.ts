@@ -1,8 +1,8 @@
-/** A box shows on which side of it there is more to scroll to. */
+/** Shows on which sides of a box there is more to scroll to. */
 
 /**
- * Keeps `data-more` of a box, "left", "right" or both, in line with what an element inside it can be scrolled to.
- * Its look is up to the page's style.
+ * Keeps `data-more` of a box ("left", "right" or both) in sync with where an element inside it can scroll.
+ * How that looks is up to the page's style.
  */
 export function signOfScrolling(box: HTMLElement, scroller: HTMLElement): void {
   const update = () => {

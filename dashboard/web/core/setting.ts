@@ -1,18 +1,18 @@
 /**
- * What the address of the page holds, typed: the counterpart of dashboard/page/state.py. Each room's and panel's
- * `settings.generated.ts` is made from its settings in Python.
+ * The typed contents of the page's address: the counterpart of dashboard/page/state.py. Each room's and panel's
+ * `settings.generated.ts` is generated from its settings in Python.
  */
 
 export interface Setting<T> {
-  /** That of the parameter: "images.width". */
+  /** The name of the parameter: "images.width". */
   readonly name: string;
   readonly default: T;
-  /** Reads a parameter's values; its default where they are not understood. */
+  /** Parses a parameter's values; returns the default if they are invalid. */
   parse(values: readonly string[]): T;
   format(value: T): string[];
 }
 
-/** What a setting holds. */
+/** The type of a setting's value. */
 export type ValueOf<S> = S extends Setting<infer T> ? T : never;
 
 export interface Choice<T extends string> extends Setting<T> {

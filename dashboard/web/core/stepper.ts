@@ -1,27 +1,27 @@
-// A slider over points with a field for a step's number, of cards of texts and of clips. What a point is, its owner knows.
+// A slider over points with a field for a step number, for text and clip cards. Its owner knows what a point is.
 import { bind } from "./commands.ts";
 import { iconButton, make, stepText } from "./dom.ts";
 
-/** what a stepper moves along */
+/** the points that a stepper moves along */
 export interface Track {
-  /** how many places there are */
+  /** the number of points */
   count: () => number;
-  /** the place that is shown */
+  /** the point that is shown */
   at: () => number;
-  /** the step of that place, as text */
+  /** the step of that point, as text */
   said: () => string;
-  /** what else is known of it */
+  /** further details about it */
   hint: () => string;
   move: (at: number) => void;
-  /** goes to the place nearest to a step */
+  /** goes to the point nearest to a step */
   typed: (step: number) => void;
-  /** is told what was typed and is not a number */
+  /** receives typed text that is not a number */
   mistyped?: (text: string) => void;
-  /** the hand has let go */
+  /** called when the user has let go */
   settled: () => void;
 }
 
-/** What a stepper is called, and its buttons. */
+/** The names of a stepper and its buttons. */
 export interface Names {
   label: string;
   previous: string;
@@ -86,7 +86,7 @@ export function create(track: Track, names: Names = NAMES) {
     },
   });
 
-  /** Brings the parts in line with the track. */
+  /** Updates the parts to match the track. */
   function refresh(force = false) {
     const count = track.count();
     if (!count) return;

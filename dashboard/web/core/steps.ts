@@ -1,16 +1,16 @@
-/** Places in sorted numbers, and the points of a run or a card in the order of their steps. */
+/** Positions in sorted numbers, and the points of a run or a card in step order. */
 
-/** Index of the first of sorted numbers that is not below a value; their count where all are. */
+/** Index of the first of sorted numbers that is not below a value; their count if all are below. */
 export function lowerBound(sorted: ArrayLike<number>, value: number): number {
   return firstWhere(sorted.length, (at) => sorted[at] >= value);
 }
 
-/** Index of the first of sorted numbers that is above a value; their count where none is. */
+/** Index of the first of sorted numbers that is above a value; their count if none is. */
 export function upperBound(sorted: ArrayLike<number>, value: number): number {
   return firstWhere(sorted.length, (at) => sorted[at] > value);
 }
 
-/** The first index at which a condition holds that holds for all further ones; `count` where it never does. */
+/** The first index at which a condition holds, given that it holds for all later ones; `count` if it never does. */
 export function firstWhere(count: number, holds: (at: number) => boolean): number {
   let low = 0;
   let high = count;
@@ -22,16 +22,16 @@ export function firstWhere(count: number, holds: (at: number) => boolean): numbe
   return low;
 }
 
-/** One event of a tag: `nth` counts repeats of its step, `index` is its place in the order of arrival. */
+/** One event of a tag: `nth` counts repeats of its step; `index` is its position in order of arrival. */
 export interface Point {
   step: number;
   nth: number;
   index: number;
-  /** Seconds since 1970; NaN where it is not known. */
+  /** Seconds since 1970; NaN if unknown. */
   wall: number;
 }
 
-/** Points in the order of their steps, of steps (and times) in the order of arrival. */
+/** Points in step order, from steps (and times) in order of arrival. */
 export function pointsOf(steps: ArrayLike<number>, walls?: ArrayLike<number>): Point[] {
   const found = Array.from(steps, (step, index) => ({ step, index, nth: 0, wall: walls ? walls[index] : NaN }));
   found.sort((a, b) => a.step - b.step || a.index - b.index);
@@ -41,7 +41,7 @@ export function pointsOf(steps: ArrayLike<number>, walls?: ArrayLike<number>): P
   return found;
 }
 
-/** All steps of several lists of points, each once. */
+/** One point for each step and repeat in several lists of points. */
 export function joined(lists: readonly Point[][]): Point[] {
   const different = [...new Set(lists)];
   if (different.length === 1) return different[0];
@@ -54,8 +54,8 @@ export function joined(lists: readonly Point[][]): Point[] {
 }
 
 /**
- * Index of the point nearest to a step, the later of two that are as near; of several at that step the one of the same
- * repeat, or the last before it.
+ * Index of the point nearest to a step, or the later of two equally near; of several at that step, the one with the
+ * same repeat, or the last before it.
  */
 export function nearest(points: readonly Point[], step: number, nth: number): number {
   let at = Math.min(firstWhere(points.length, (index) => points[index].step >= step), points.length - 1);

@@ -1,4 +1,4 @@
-/** A drawing context that writes SVG: what is drawn on it as on a canvas becomes a document that stands alone. */
+/** A drawing context that writes SVG: anything drawn on it as on a canvas becomes a standalone document. */
 
 /** left, top, right, bottom */
 export type Box = [number, number, number, number];
@@ -8,13 +8,13 @@ export interface Clip {
   path: string;
   transform: string;
 }
-/** what was painted between two heights, up to `right` */
+/** the area painted between two heights, up to `right` */
 export interface Band {
   top: number;
   bottom: number;
   right: number;
 }
-/** marks whose order among each other does not show: shapes by their attributes, then texts */
+/** marks whose relative order does not show: shapes by their attributes, then texts */
 export interface Layer {
   clip: Clip | null;
   transform: string;
@@ -43,18 +43,18 @@ const START = {
 };
 const ANCHORS = { center: "middle", right: "end", end: "end" } as Record<string, string>;
 
-/** Two decimals are finer than any screen; more only make the file larger. */
+/** Two decimals are finer than any screen; more would only make the file larger. */
 const short = (value: number) => String(Math.round(value * 100) / 100);
 const finite = (values: ArrayLike<number>) => Array.prototype.every.call(values, Number.isFinite);
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" } as Record<string, string>;
 // XML 1.0 has no way to write these characters, not even as references.
 // deno-lint-ignore no-control-regex
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
-/** A text as XML has it; characters that it has no place for become a replacement character. */
+/** A text escaped for XML; characters that XML does not allow become a replacement character. */
 export const escaped = (text: unknown): string =>
   String(text).replace(FORBIDDEN, "\ufffd").replace(/[&<>"']/g, (character) => ENTITIES[character]);
 
-/** @param values those that are not null */
+/** @param values attributes by name; null values are omitted */
 const attributes = (values: Record<string, string | number | null>) =>
   Object.entries(values).map(([key, value]) => (value === null ? "" : ` ${key}="${escaped(value)}"`)).join("");
 
@@ -69,7 +69,7 @@ function include(box: Box, x: number, y: number) {
 }
 const nowhere = () => ([Infinity, Infinity, -Infinity, -Infinity] as Box);
 
-/** Whether a box is clear of all bands: left of none that it shares heights with. */
+/** Whether a box is clear of all bands: it starts to the right of all those that it shares heights with. */
 const isClear = (bands: Band[], box: Box) =>
   bands.every((band) => band.bottom <= box[1] || band.top >= box[3] || band.right <= box[0]);
 
@@ -80,13 +80,13 @@ function occupy(bands: Band[], [, top, right, bottom]: Box) {
 }
 
 /**
- * The part of CanvasRenderingContext2D that the timeline draws with. What it lacks, and why it does not matter:
- * patterns paint nothing; clearing a part does nothing, clearing everything forgets what was drawn.
+ * The part of CanvasRenderingContext2D that the timeline draws with. Its limitations do not matter there: patterns
+ * paint nothing; clearing a part does nothing, and clearing everything discards the drawing.
  */
 export class SvgContext {
   width;
   height;
-  /** Measures texts and knows colors and fonts. */
+  /** Measures texts and parses colors and fonts. */
   pen: CanvasRenderingContext2D;
   state = { ...START };
   saved: (typeof START)[] = [];
@@ -107,7 +107,7 @@ export class SvgContext {
     this.pen = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
   }
 
-  /** As what drawing code takes: it has all of a canvas's context that such code uses. */
+  /** This object as the type that drawing code takes: it has every part of a canvas context that such code uses. */
   get canvasContext(): CanvasRenderingContext2D {
     return this as unknown as CanvasRenderingContext2D;
   }
@@ -159,7 +159,7 @@ export class SvgContext {
     if (this.path) this.path += "z";
   }
 
-  /** @param points in pairs */
+  /** @param points coordinates in pairs */
   go(command: string, ...points: number[]) {
     if (!finite(points)) return;
     // A path begins with a move, even if the caller draws a line first.
@@ -191,7 +191,7 @@ export class SvgContext {
     include(this.box, x + w, y + h);
   }
 
-  /** @param radii one for all corners, or from the top left clockwise */
+  /** @param radii one for all corners, or several, clockwise from the top left */
   roundRect(x: number, y: number, w: number, h: number, radii: number | number[] = 0) {
     const given = typeof radii === "number" ? [radii] : radii;
     if (!finite([x, y, w, h, ...given])) return;
@@ -209,7 +209,7 @@ export class SvgContext {
 
   /**
    * @param from radians
-   * @param back against the clock
+   * @param back counterclockwise
    */
   arc(x: number, y: number, r: number, from: number, to: number, back: boolean = false) {
     if (!finite([x, y, r, from, to])) return;
@@ -220,7 +220,7 @@ export class SvgContext {
       const place = from + (back ? -1 : 1) * angle * share;
       return [x + r * Math.cos(place), y + r * Math.sin(place)].map(short).join(" ");
     };
-    // In halves, as the ends of a full circle are one point, which says nothing of the way between.
+    // In halves, since both ends of a full circle are the same point, which does not define the arc between them.
     const piece = (share: number) => `A${short(r)} ${short(r)} 0 0 ${back ? 0 : 1} ${at(share)}`;
     this.path += `${this.path ? "L" : "M"}${at(0)}${piece(0.5)}${piece(1)}`;
     include(this.box, x - r, y - r);
@@ -265,7 +265,7 @@ export class SvgContext {
     if (whole && !this.state.clip) this.layers = [];
   }
 
-  /** Nothing is painted where a pattern would be. */
+  /** Patterns paint nothing. */
   createPattern() {
     return {};
   }
@@ -290,13 +290,13 @@ export class SvgContext {
     occupy(layer.textBands, [left, base - up, left + width, base + down]);
   }
 
-  /** Adds what was drawn on another context, as `drawImage` does with canvases. */
+  /** Adds the drawing of another context, as `drawImage` does with canvases. */
   draw(other: SvgContext) {
     this.layers.push(...other.layers);
     this.barrier();
   }
 
-  // ---- how it is recorded
+  // ---- recording
 
   fillPath(path: string, box: Box) {
     const paint = this.paint("fill", this.state.fillStyle);
@@ -330,13 +330,13 @@ export class SvgContext {
       : `matrix(${transform.map((value) => +value.toPrecision(9)).join(" ")})`;
   }
 
-  /** The layer to draw on: the last, where it has the same clip and transform. */
+  /** The layer to draw on: the last one if it has the same clip and transform, otherwise a new one. */
   layer(): Layer {
     const last = this.layers[this.layers.length - 1];
     return last && last.clip === this.state.clip && last.transform === this.matrix() ? last : this.barrier();
   }
 
-  /** A new layer, for what lies over all that was drawn. */
+  /** A new layer, on top of everything drawn so far. */
   barrier(): Layer {
     const { clip } = this.state;
     const layer = {
@@ -351,7 +351,7 @@ export class SvgContext {
     return layer;
   }
 
-  /** Attributes of a color; null where it paints nothing. */
+  /** The attributes of a color; null if it paints nothing. */
   paint(what: "fill" | "stroke", style: unknown) {
     if (typeof style !== "string") return null;
     const [color, opacity] = this.color(style);
@@ -363,7 +363,7 @@ export class SvgContext {
     });
   }
 
-  /** A color as SVG 1.1 writes it, and its opacity. */
+  /** A color in SVG 1.1 syntax, and its opacity. */
   color(style: string): [string, number] {
     let known = this.colors.get(style);
     if (!known) {
@@ -377,7 +377,7 @@ export class SvgContext {
     return known;
   }
 
-  /** Attributes of the font, and how far its base line is below where the text is put. */
+  /** The attributes of the font, and how far its baseline is below the position of the text. */
   typeface() {
     const { font, textBaseline } = this.state;
     const key = `${textBaseline} ${font}`;
@@ -405,7 +405,7 @@ export class SvgContext {
     return known;
   }
 
-  /** The document. */
+  /** The SVG document. */
   toString() {
     const names: Map<Clip, string> = new Map();
     const defs = [] as string[];
@@ -444,12 +444,12 @@ function written(layer: Layer, clip: string | null) {
   const texts = [...layer.texts].map(([key, elements]) => `<g${key}>${elements.join("")}</g>`);
   const marks = [...shapes, ...texts].join("");
   if (marks === "") return "";
-  // Around the transform, as a clip is measured where it is applied.
+  // Around the transform, since a clip uses the coordinate system of the element it applies to.
   const inner = layer.transform ? `<g${attributes({ transform: layer.transform })}>${marks}</g>` : marks;
   return clip ? `<g${attributes({ "clip-path": clip })}>${inner}</g>` : inner;
 }
 
-// What a canvas has as attributes is part of what save and restore keep. As on a canvas, nonsense changes nothing.
+// A canvas's attributes are part of the state that save and restore keep. As on a canvas, invalid values are ignored.
 for (
   const name of ([
     "fillStyle",

@@ -1,16 +1,16 @@
-/** A file that is sent to a route, with word of how much of it is there. */
+/** Uploads a file to a route and reports its progress. */
 import { fileSize } from "./numbers.ts";
 
 export interface Upload<T> {
-  /** The answer; fails with a sentence, which is empty where it was canceled. */
+  /** The response; rejects with a sentence, which is empty if the upload was canceled. */
   done: Promise<T>;
   cancel: () => void;
 }
 
-/** Bytes of a file that the server takes, as `LARGEST_UPLOAD` in server/dropped_files.py. */
+/** The largest file that the server accepts, in bytes, as `LARGEST_UPLOAD` in server/dropped_files.py. */
 export const LARGEST = 2 ** 30;
 
-/** Sends a file, unless it is larger than any may be; tells how much of it is there. */
+/** Sends a file unless it is too large; calls `tell` with the share of it that has been sent. */
 export function upload<T>(address: string, file: File, tell: (share: number) => void): Upload<T> {
   if (file.size > LARGEST) {
     const why = `The file has ${fileSize(file.size)}; ${fileSize(LARGEST)} is the largest that can be dropped.`;
@@ -34,7 +34,7 @@ export function upload<T>(address: string, file: File, tell: (share: number) => 
   return { done, cancel: () => request.abort() };
 }
 
-/** JSON with what came, or with what is wrong; null where it is not of our making. */
+/** JSON with the result or an error detail; null if the text is not JSON. */
 function answerOf<T>(text: string): (T & { detail?: string }) | null {
   try {
     return JSON.parse(text);

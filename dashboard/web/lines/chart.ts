@@ -1,5 +1,5 @@
-// A line chart on two canvases: one with all that is drawn, one above it with the cursor and what the hand does.
-// What stays while lines change is kept as pixels; a change of lines paints only lines over a copy of them.
+// A line chart on two canvases: one with the drawing, and one above it with the cursor and the user's gestures.
+// Whatever stays while lines change is kept as pixels; when lines change, only they are painted over a copy of those.
 import { CanvasPen, fontOf, paintStrokes } from "./pen.ts";
 import { Hand } from "./interactions.ts";
 import {
@@ -33,15 +33,15 @@ import { loop } from "./loop.ts";
 import { makeScale, type Range, type Scale } from "./scale.ts";
 import { nearestIndex } from "./points.ts";
 
-/** What a pointer can be on: a mark or rule of the model, or spans. */
+/** Something the pointer can be on: a mark or rule of the model, or spans. */
 export type Hit = Mark | Rule | SpanHit;
-/** What the axes show. */
+/** The ranges that the axes show. */
 export interface ShownRange {
   x: Range;
   y: Range;
   y2?: Range;
 }
-/** A box of the hand, in CSS pixels, and the axes that it zooms. */
+/** A box dragged by the user, in CSS pixels, and the axes that it zooms. */
 export interface ZoomBox {
   x0: number;
   y0: number;
@@ -49,7 +49,7 @@ export interface ZoomBox {
   y1: number;
   zooms: { x: boolean; y: boolean };
 }
-/** A line's point nearest to a place of x; y may be NaN. */
+/** A line's point nearest to a value of x; y may be NaN. */
 export interface NearestPoint {
   id: string;
   index: number;
@@ -58,17 +58,20 @@ export interface NearestPoint {
 }
 
 export interface Hooks {
-  /** pointer inside the plot, at most once a frame; data units, y on the left axis. After a key `toClient` gives the place on the page */
+  /**
+   * pointer inside the plot, at most once a frame; data units, y on the left axis; for a key, `toClient` gives the
+   * position on the page
+   */
   onCursor?: (x: number, y: number, event: PointerEvent | KeyboardEvent) => void;
   onLeave?: () => void;
-  /** what is shown after the hand zoomed or moved, and which axes it changed; null on reset */
+  /** the ranges after the user zoomed or panned, and which axes changed; null on reset */
   onZoom?: (range: ShownRange & { changed: AxisName[] } | null) => void;
   onClick?: (x: number, y: number, event: PointerEvent, nearestLineId: string | null, mark: Hit | null) => void;
-  /** a mark or rule of the model, or the spans at a place along the bottom, as {spans, title} */
+  /** a mark or rule of the model, or the spans at a position along the bottom, as {spans, title} */
   onMarkHover?: (mark: Hit | null, event: Event) => void;
-  /** a menu is asked for inside the plot */
+  /** a menu was requested inside the plot */
   onMenu?: (x: number, event: MouseEvent) => void;
-  /** the cursor's place is chosen with the keyboard */
+  /** the cursor's position was chosen with the keyboard */
   onEnter?: (x: number, event: KeyboardEvent) => void;
 }
 
@@ -102,14 +105,14 @@ function emptyCanvas(className: string): HTMLCanvasElement {
   return made;
 }
 
-/** The last step that has to be done again; every step needs those after it. */
+/** The earliest step that has to be redone; every step requires those after it. */
 const STEPS = { still: 0, raw: 1, lines: 2, overlay: 3, nothing: 4 };
 
 export class Chart {
   element: HTMLElement;
   hooks: Hooks;
   model = completed({});
-  /** what the hand has chosen to see */
+  /** the ranges that the user has chosen */
   zoom: Zoom = {};
   ranges: Ranges;
   size: { width: number; height: number };
@@ -121,7 +124,7 @@ export class Chart {
   box: ZoomBox | null = null;
   scene: Scene | null = null;
   hand: Hand;
-  /** Whether the page has a name for it. */
+  /** Whether the page provides a name for it. */
   named = false;
   base = emptyCanvas("curves-base");
   over = emptyCanvas("curves-over");
@@ -164,12 +167,12 @@ export class Chart {
     );
   }
 
-  /** Whether a hand is zooming, of which no hook was told yet. */
+  /** Whether the user is zooming and no hook has been called for it yet. */
   isHeld() {
     return this.hand.rest !== null || this.hand.drag !== null;
   }
 
-  /** Shows another model; draws in the next frame. A range of the model replaces what the hand chose on that axis before. */
+  /** Shows another model, in the next frame. A range in the model replaces the user's previous choice on that axis. */
   setModel(model: Partial<Model>) {
     this.model = completed(model);
     for (const axis of ["x", "y", "y2"] as const) {
@@ -181,8 +184,8 @@ export class Chart {
   }
 
   /**
-   * Changes y of lines, each as long as the line's x.
-   * @param updates by id
+   * Changes the y values of lines, each array as long as the line's x.
+   * @param updates y values by line id
    */
   setLines(updates: Map<string, Values>) {
     const lines = this.model.lines.map((line) => ({ ...line, y: updates.get(line.id) ?? line.y }));
@@ -216,7 +219,7 @@ export class Chart {
     this.ask(STEPS.overlay);
   }
 
-  /** Zooms from outside, or back to what the model says: no hook is called. */
+  /** Zooms programmatically, or returns to the model's ranges: no hook is called. */
   setZoom(zoom: Zoom | null) {
     this.zoom = { ...zoom };
     this.ranges = rangesOf(this.model, this.zoom);
@@ -233,20 +236,20 @@ export class Chart {
     return found;
   }
 
-  /** What the axes show. */
+  /** The ranges that the axes show. */
   visibleRange(): ShownRange {
     const { x, y, y2 } = this.ranges;
     return { x: [...x], y: [...y], ...(y2 ? { y2: [...y2] as Range } : {}) };
   }
 
-  /** Where a place in data units is on the page, for boxes beside it. */
+  /** The position on the page of a point in data units, for boxes beside it. */
   toClient(x: number, y: number): { clientX: number; clientY: number } {
     const area = this.element.getBoundingClientRect();
     const scene = this.scene || this.makeScene();
     return { clientX: area.left + scene.sx.toPx(x), clientY: area.top + scene.sy.toPx(y) };
   }
 
-  /** Where a value is on the element, from its top. */
+  /** The vertical position of a value on the element, from its top. */
   heightOf(y: number, axis: Side): number {
     const scene = this.scene || this.makeScene();
     return ((axis === "y2" && scene.sy2) || scene.sy).toPx(y);
@@ -257,7 +260,7 @@ export class Chart {
     return width && height ? { width, height } : { width: 640, height: 360 };
   }
 
-  /** Leaves the element empty. */
+  /** Removes the chart and leaves the element empty. */
   destroy() {
     loop.remove(this);
     all.delete(this);
@@ -267,7 +270,7 @@ export class Chart {
     this.element.classList.remove("curves");
   }
 
-  /** @param step the earliest of STEPS to do again */
+  /** @param step the earliest of STEPS to redo */
   ask(step: number) {
     this.todo = Math.min(this.todo, step);
     loop.draw(this);
@@ -283,7 +286,7 @@ export class Chart {
     this.ask(STEPS.still);
   }
 
-  /** Gives back the memory of the pictures. */
+  /** Releases the memory of the pixels. */
   release() {
     this.stillPixels = this.rawPixels = this.image = null;
     this.base.width =
@@ -298,7 +301,7 @@ export class Chart {
     return layOut(this.model, this.ranges, this.pictureSize(), measureIn(getComputedStyle(this.element).fontFamily));
   }
 
-  /** Draws what has to be; called by the loop. */
+  /** Draws whatever is outdated; called by the loop. */
   draw() {
     const { width, height } = this.size;
     if (!width || !height) return;
@@ -363,14 +366,14 @@ export class Chart {
     drawOverlay(this);
   }
 
-  /** The axis of x as it will be drawn next, which a hand may be ahead of. */
+  /** The x axis as it will be drawn next, which may be ahead of the drawn one. */
   coming(): Scale | null {
     if (!this.scene) return null;
     const { plot } = this.scene;
     return makeScale(this.model.x.scale, this.ranges.x, plot.x, plot.x + plot.w);
   }
 
-  /** Data units of a place on the element, and whether it is in the plot. */
+  /** The data units of a position on the element, and whether it is in the plot. */
   placeOf(px: number, py: number) {
     if (!this.scene || this.scene.tiny) return null;
     const { plot, sx, sy } = this.scene;
@@ -378,7 +381,7 @@ export class Chart {
     return { px, py, x: sx.toData(px), y: sy.toData(py), inside };
   }
 
-  /** The line that passes nearest to a place on the element; null where none is close. */
+  /** The line that passes nearest to a position on the element; null if none is close. */
   lineAt(px: number, py: number): string | null {
     if (!this.scene) return null;
     let best: string | null = null;
@@ -400,7 +403,7 @@ export class Chart {
     return best;
   }
 
-  /** The mark, rule or span under a place on the element. */
+  /** The mark, rule or spans at a position on the element. */
   markAt(px: number, py: number): Hit | null {
     if (!this.scene) return null;
     const { plot, sx } = this.scene;
@@ -422,7 +425,7 @@ export class Chart {
 
 type Point = [number, number];
 
-/** From a point to a stretch between two others, which may be one. NaN counts as far away. */
+/** The distance from a point to the segment between two others, which may coincide. NaN counts as far away. */
 function distance([x, y]: Point, [xa, ya]: Point, [xb, yb]: Point) {
   const first = Math.hypot(x - xa, y - ya);
   const length = (xb - xa) ** 2 + (yb - ya) ** 2;
@@ -431,7 +434,7 @@ function distance([x, y]: Point, [xa, ya]: Point, [xb, yb]: Point) {
   return Math.hypot(x - xa - t * (xb - xa), y - ya - t * (yb - ya));
 }
 
-/** A canvas to draw on and read from; one for all charts. */
+/** A canvas to draw on and read from, shared by all charts. */
 function makeSketch() {
   const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
   return (wide: number, high: number) => {
@@ -445,13 +448,13 @@ function makeSketch() {
 
 const sketch = makeSketch();
 const all: Set<Chart> = new Set();
-/** A chart that fills the element. */
+/** Creates a chart that fills the element. */
 function create(element: HTMLElement, hooks: Hooks) {
   const chart = new Chart(element, hooks);
   all.add(chart);
   return chart;
 }
-/** Draws all charts again: the colors of the page have changed. */
+/** Redraws all charts after the page's colors have changed. */
 function redrawAll() {
   all.forEach((chart) => chart.ask(STEPS.still));
 }

@@ -1,4 +1,4 @@
-// Draws a scene with any pen: what is still (grid, axes, bands, rules), the lines, and what lies on top.
+// Draws a scene with any pen: the static parts (grid, axes, bands, rules), the lines, and whatever lies on top.
 import { decimate, project, stretches } from "./points.ts";
 import type { Box, Pen, Stroke } from "./pen.ts";
 import type { Scale } from "./scale.ts";
@@ -16,7 +16,7 @@ import {
 } from "./scene.ts";
 
 const WIDTH = 1.5;
-/** How much wider than its line a point is that stands alone, and one that is all there is of a line. */
+/** How much wider than its line an isolated point is, and one that is the only point of its line. */
 const DOT = 3.5;
 const ONLY_DOT = 6.5;
 const FAINT = 0.28;
@@ -35,7 +35,7 @@ export interface Theme {
   family: string;
 }
 
-/** The page's colors where the element is. */
+/** The page's colors at the element. */
 export function readTheme(element: Element): Theme {
   const style = getComputedStyle(element);
   const variable = (name: string, fallback: string) => style.getPropertyValue(name).trim() || fallback;
@@ -55,7 +55,7 @@ const scaleOf = (scene: Scene, line: Line) => (line.axis === "y2" && scene.sy2) 
 
 /**
  * The main lines as strokes.
- * @param chosen those to emphasize
+ * @param chosen lines to emphasize
  */
 export function mainStrokes(scene: Scene, chosen: Set<string> | null): Stroke[] {
   const strokes = scene.model.lines.map((line) => {
@@ -75,11 +75,11 @@ export function mainStrokes(scene: Scene, chosen: Set<string> | null): Stroke[] 
       lit,
     };
   });
-  // What is emphasized lies above the rest.
+  // Emphasized lines lie above the rest.
   return chosen ? [...strokes.filter((s) => !s.lit), ...strokes.filter((s) => s.lit)] : strokes;
 }
 
-/** The raw lines as strokes; with a choice, only those of it. */
+/** The raw lines as strokes; if lines are chosen, only theirs. */
 export function rawStrokes(scene: Scene, chosen: Set<string> | null): Stroke[] {
   return scene.model.lines
     .filter((line): line is Line & { raw: Values } => Boolean(line.raw) && (!chosen || chosen.has(line.id)))
@@ -99,7 +99,7 @@ export function rawStrokes(scene: Scene, chosen: Set<string> | null): Stroke[] {
 /** A line with a band. */
 type Banded = Line & { low: Values; high: Values };
 
-/** One ring per stretch where both edges are there. */
+/** One ring per stretch where both edges exist. */
 function bandRings(scene: Scene, line: Banded) {
   const sy = scaleOf(scene, line);
   const edge = (values: Values) => {
@@ -113,7 +113,7 @@ function bandRings(scene: Scene, line: Banded) {
   }
   return stretches(low, count).map(([from, to]) => {
     let [above, below]: Float64Array[] = [high.subarray(2 * from, 2 * to), low.subarray(2 * from, 2 * to)];
-    // A band of one point is as wide as a dot.
+    // A band with one point is as wide as a dot.
     if (to - from === 1) {
       return [above[0] - 1.5, above[1], above[0] + 1.5, above[1], below[0] + 1.5, below[1], below[0] - 1.5, below[1]];
     }
@@ -124,20 +124,20 @@ function bandRings(scene: Scene, line: Banded) {
   });
 }
 
-/** Spans of one color that are nearer to each other are one to the eye. */
+/** Spans of one color that are closer than this look like one. */
 const SPAN_GAP = 3;
 const SPAN_LEAST = 2;
 const SPAN_OPACITY = 0.1;
-/** Of all colors together, that lie over one another where runs are alike. */
+/** The opacity of all colors together, which overlap if runs are alike. */
 const ALL_SPANS = 0.28;
 const SPAN_LANE = 3;
 const MOST_LANES = 4;
-/** More boxes than these have no head at the top edge: it would be a fringe. */
+/** With more boxes than this, there are no heads at the top edge: they would form a fringe. */
 const MOST_HEADS = 24;
 const HEAD = [-4, 0, 4, 0, 0, 6];
 const MOST_TITLES = 6;
 
-/** Spans of one color that are one to the eye, in CSS pixels. */
+/** Spans of one color that look like one, in CSS pixels. */
 interface SpanBox {
   x: number;
   w: number;
@@ -146,7 +146,7 @@ interface SpanBox {
   spans: Span[];
 }
 type SpanBoxes = SpanBox[] & { colors: number };
-/** What is under the pointer in the strip of spans. */
+/** The spans under the pointer in the strip. */
 export interface SpanHit {
   spans: Span[];
   title: string;
@@ -154,7 +154,7 @@ export interface SpanHit {
 const spanBoxes = new WeakMap<Scene, SpanBoxes>();
 const spanHits = new WeakMap<Scene, Map<string, SpanHit>>();
 
-/** Where the spans in view are: one box for neighbors of one color, a strip for each color along the bottom. */
+/** Places the spans in view: one box for neighbors of the same color, and a strip for each color along the bottom. */
 export function placeSpans(
   scene: Scene,
 ): SpanBoxes {
@@ -165,7 +165,7 @@ export function placeSpans(
   const byColor = new Map<string, Omit<SpanBox, "lane">[]>();
   for (const span of model.spans) {
     const ends = [sx.toPx(span.x0), sx.toPx(span.x1)];
-    // A log axis has no place for what is not positive; what reaches there begins at its edge.
+    // A log axis has no place for values that are not positive; spans that extend there begin at its edge.
     if (Number.isNaN(ends[0]) && span.x0 <= 0) ends[0] = plot.x;
     let [from, to] = [Math.max(plot.x, Math.min(...ends)), Math.min(right, Math.max(...ends))];
     if (!(to >= from)) continue;
@@ -199,7 +199,7 @@ function drawSpans(pen: Pen, scene: Scene) {
   }
 }
 
-/** Where spans are taken hold of: above the grid, whose lines would cut them. */
+/** Draws the handles of spans, above the grid, whose lines would cut them. */
 function drawHandles(pen: Pen, scene: Scene) {
   const { plot } = scene;
   const bottom = plot.y + plot.h;
@@ -211,7 +211,7 @@ function drawHandles(pen: Pen, scene: Scene) {
   }
 }
 
-/** The spans whose strip or head is at a place on the element; the same object while they are the same. */
+/** The spans whose strip or head is at a position on the element; the same object as long as they are the same. */
 export function spansAt(scene: Scene, px: number, py: number): SpanHit | null {
   const { plot } = scene;
   const boxes = placeSpans(scene);
@@ -263,7 +263,7 @@ function drawAxes(pen: Pen, scene: Scene, theme: Theme, measure: Measure) {
   let drawn = -Infinity;
   xTicks.values.forEach((v: number, i: number) => {
     const half = measure(xTicks.labels[i]) / 2;
-    // The lower right corner has the grip by which a chart is resized.
+    // The lower right corner has the grip for resizing a chart.
     const at = Math.min(Math.max(sx.toPx(v), half + 2), width - half - CORNER);
     if (!xTicks.labels[i] || at - half < drawn) return;
     pen.text(at, bottom + 12, xTicks.labels[i], { color, align: "center" });
@@ -293,7 +293,7 @@ function drawRules(pen: Pen, { model, plot, sx }: Scene, theme: Theme, measure: 
   }
 }
 
-/** Everything that stays while lines change: not the raw lines. */
+/** Draws everything that stays while lines change, which excludes the raw lines. */
 export function drawStill(pen: Pen, scene: Scene, theme: Theme, measure: Measure) {
   pen.rect({ x: 0, y: 0, w: scene.width, h: scene.height }, { fill: theme.surface });
   if (scene.tiny) return;
@@ -303,7 +303,7 @@ export function drawStill(pen: Pen, scene: Scene, theme: Theme, measure: Measure
   const bands = scene.model.lines.filter((line: Line): line is Banded => Boolean(line.low && line.high));
   if (bands.length) {
     pen.within(scene.plot, () => {
-      // Many bands over each other would hide what lies below.
+      // Many overlapping bands would hide whatever lies below.
       const opacity = Math.min(BAND, ALL_BANDS / bands.length);
       for (const line of bands) {
         pen.rings(bandRings(scene, line), { fill: line.color, opacity: opacity * (line.opacity ?? 1) });
@@ -315,7 +315,7 @@ export function drawStill(pen: Pen, scene: Scene, theme: Theme, measure: Measure
   for (const key of scene.legend) drawKey(pen, key, theme);
 }
 
-/** Where lines are painted: a little beyond the plot, so that a line along its edge is not cut in half. */
+/** The area where lines are painted: slightly beyond the plot, so that a line along its edge is not cut in half. */
 export const lineClip = (scene: Scene) => padded(scene.plot, 1);
 
 const SHAPES: Record<string, number[]> = {
@@ -325,7 +325,7 @@ const SHAPES: Record<string, number[]> = {
   diamond: [0, -4.5, 4.5, 0, 0, 4.5, -4.5, 0],
 };
 
-/** Marks with their places, those in view only. */
+/** The marks in view, with their positions. */
 export function placeMarks(scene: Scene): { mark: Mark; x: number; y: number }[] {
   const { model, plot, sx, sy, sy2 } = scene;
   const placed: { mark: Mark; x: number; y: number }[] = [];
@@ -341,7 +341,7 @@ export function placeMarks(scene: Scene): { mark: Mark; x: number; y: number }[]
 }
 
 function drawMarks(pen: Pen, scene: Scene, theme: Theme) {
-  // Marks of one look on one spot are one mark to the eye, and there may be very many.
+  // Marks that look alike and share a spot look like one mark, and there may be very many.
   const seen = new Set();
   for (const { mark, x, y } of placeMarks(scene)) {
     const key = `${Math.round(x)} ${Math.round(y)} ${mark.shape} ${mark.color}`;
@@ -358,14 +358,14 @@ function drawMarks(pen: Pen, scene: Scene, theme: Theme) {
   }
 }
 
-/** A sample of the lines that a key means, and its text. */
+/** Draws a sample of the lines that a key stands for, and its text. */
 export function drawKey(pen: Pen, { key, text, x, y }: PlacedKey, theme: Theme) {
   const isSample = key.color !== null || key.dash;
   if (isSample) pen.segments([[x, y, x + SAMPLE, y]], { color: key.color ?? theme.soft, width: 2, dash: key.dash });
   pen.text(x + TEXT, y, text, { color: theme.soft });
 }
 
-/** The last point of a line that is in view; null where there is none. */
+/** The last point of a line that is in view; null if there is none. */
 function endOf({ plot, sx }: Scene, line: Line, sy: Scale): { x: number; y: number } | null {
   for (let i = line.x.length - 1; i >= 0; i -= 1) {
     const y = sy.toPx(line.y[i]);
@@ -376,10 +376,10 @@ function endOf({ plot, sx }: Scene, line: Line, sy: Scale): { x: number; y: numb
   return null;
 }
 
-/** A line that ends so far before the plot's edge is led to its name. */
+/** A line that ends at least this far before the plot's edge gets a leader to its name. */
 const EARLY = 12;
 
-/** Names beside the ends of lines, apart from each other. */
+/** Draws names beside the ends of lines, without overlaps. */
 function drawEnds(pen: Pen, scene: Scene, theme: Theme) {
   const { plot, model } = scene;
   const [right, bottom] = [plot.x + plot.w, plot.y + plot.h];
@@ -399,7 +399,7 @@ function drawEnds(pen: Pen, scene: Scene, theme: Theme) {
   });
 }
 
-/** What lies above the lines. */
+/** Draws whatever lies above the lines. */
 export function drawFront(pen: Pen, scene: Scene, theme: Theme) {
   if (scene.tiny) return;
   drawMarks(pen, scene, theme);

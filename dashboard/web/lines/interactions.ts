@@ -1,4 +1,4 @@
-// What pointer, wheel and keys do to a chart.
+// How the pointer, the wheel and keys control a chart.
 import type { Chart, Hit, Hooks, ZoomBox } from "./chart.ts";
 import type { AxisName, Line, Scene, Zoom } from "./scene.ts";
 import { bind, type Bindings } from "../core/commands.ts";
@@ -6,14 +6,14 @@ import { loop } from "./loop.ts";
 import { movedRange, type Range, type Scale, usableRange, zoomedRange } from "./scale.ts";
 import { nearestIndex } from "./points.ts";
 
-/** Pixels: a drag that stays below is a click; one that is narrower than FLAT in a direction does not zoom in it. */
+/** In pixels: a shorter drag is a click; one that is narrower than FLAT in a direction does not zoom in it. */
 const STILL = 4;
 const FLAT = 12;
 /** How far a second tap may be from the first. */
 const FINGER = 20;
-/** Wheels tell no end; the zoom is told after this many milliseconds of rest. */
+/** Wheels do not signal an end; the zoom is reported after this many milliseconds of rest. */
 const REST = 160;
-/** What a key leaves of the range. */
+/** The share of the range that remains when a key zooms in. */
 const CLOSER = 0.7;
 
 interface Drag {
@@ -30,11 +30,11 @@ export class Hand {
   chart: Chart;
   drag: Drag | null = null;
   hovered: Hit | null = null;
-  /** While the zoom is still to be told. */
+  /** Set while the zoom has yet to be reported. */
   rest: ReturnType<typeof setTimeout> | null = null;
   stop = new AbortController();
   inside = false;
-  /** The last word of a pointer that did not leave: what is drawn below it may come later than it. */
+  /** The last event of a pointer that has not left: the drawing may appear under it later. */
   resting: PointerEvent | null = null;
 
   constructor(chart: Chart) {
@@ -51,7 +51,7 @@ export class Hand {
     on(over, "pointermove", (event) => this.move(event));
     on(over, "pointerup", (event) => this.release(event));
     on(over, "pointercancel", () => this.cancel());
-    // A finger leaves with every tap: what it showed stays until it taps elsewhere.
+    // A finger leaves after every tap: what it showed stays until it taps elsewhere.
     on(over, "pointerleave", (event) => !this.drag && event.pointerType !== "touch" && this.leave(event));
     on(document.documentElement, "pointerdown", (event) => !over.contains(event.target as Node) && this.leave(event));
     on(element, "blur", (event) => !this.drag && this.leave(event));
@@ -59,7 +59,7 @@ export class Hand {
     on(over, "contextmenu", (event) => this.menu(event));
     on(over, "wheel", (event) => this.wheel(event), { passive: false });
     bind(element, this.keys(), signal);
-    // Wherever the focus is.
+    // No matter where the focus is.
     bind(window, { Escape: () => this.cancel() }, signal);
   }
 
@@ -95,7 +95,7 @@ export class Hand {
   move(event: PointerEvent) {
     const { offsetX, offsetY } = event;
     if (event.pointerType !== "touch" && !this.drag) this.resting = event;
-    // The last place of a frame is the one that counts.
+    // Only the last position in a frame counts.
     loop.before(this, () => (this.drag ? this.pull(offsetX, offsetY, event) : this.hover(event, offsetX, offsetY)));
   }
 
@@ -107,7 +107,7 @@ export class Hand {
     this.call("onCursor", at.x, at.y, event);
   }
 
-  /** Axes were laid out: a pointer that came before there were lines is at a place now. */
+  /** Called after axes were laid out: a pointer that was there before any lines now has a position in the plot. */
   laidOut() {
     const { resting, chart } = this;
     if (!resting || this.inside || this.drag) return;
@@ -128,7 +128,7 @@ export class Hand {
     this.quit(event);
   }
 
-  /** The pointer is at no place of the plot. */
+  /** Called when the pointer is not in the plot. */
   quit(event: Event) {
     this.over(null, event);
     loop.forget(this);
@@ -137,13 +137,13 @@ export class Hand {
     this.call("onLeave");
   }
 
-  /** A drag goes on. */
+  /** Continues a drag. */
   pull(px: number, py: number, event: PointerEvent) {
     const { chart, drag } = this;
     if (!drag) return;
     const [dx, dy] = [px - drag.px, py - drag.py];
     if (!drag.moved && Math.hypot(dx, dy) < STILL) return;
-    // What is told of a place would cover what the hand draws.
+    // Details about the position would cover what is being dragged.
     if (!drag.moved) this.leave(event);
     drag.moved = true;
     if (drag.pan) {
@@ -179,7 +179,7 @@ export class Hand {
     }
   }
 
-  /** Whether the cursor is where a finger taps: only the second tap is a click. */
+  /** Whether the cursor is already where a finger taps: only the second tap is a click. */
   isAtCursor(px: number): boolean {
     const { cursor, scene } = this.chart;
     return this.inside && cursor !== null && scene !== null && Math.abs(scene.sx.toPx(cursor) - px) <= FINGER;
@@ -216,7 +216,7 @@ export class Hand {
     chart.askOverlay();
   }
 
-  /** Ends a drag as if it had not begun; tells whether there was one. */
+  /** Ends a drag as if it had never begun; returns whether there was one. */
   cancel(): boolean {
     if (!this.drag) return false;
     const { pan, zoom } = this.drag;
@@ -231,7 +231,7 @@ export class Hand {
     this.call("onZoom", null);
   }
 
-  /** Shows `share` of the range of x around a pixel; the hook is told once the hand rests. */
+  /** Shows `share` of the x range around a pixel; the hook is called once the zoom rests. */
   zoomAround(px: number, share: number) {
     const { chart } = this;
     const coming = chart.coming();
@@ -288,7 +288,7 @@ export class Hand {
 
   keys(): Bindings {
     const { chart } = this;
-    /** Acts with the axis of x as it will be drawn next, where there is one. */
+    /** Calls `act` with the x axis as it will be drawn next, if there is one. */
     const on = (act: (sx: Scale, event: KeyboardEvent) => unknown) => (event: KeyboardEvent) => {
       const sx = chart.coming();
       return !sx || chart.scene?.tiny ? false : act(sx, event);
@@ -310,7 +310,7 @@ export class Hand {
         if (this.drag) return false;
         chart.showCursor(null);
         this.leave(event);
-        // Who is around the chart may have something to end as well.
+        // Elements around the chart may have something to end as well.
         return false;
       }),
     };

@@ -1,17 +1,17 @@
-// What the colors and dashes of a chart mean: rows of keys, or names at the ends of its lines. Pure functions.
+// The meaning of a chart's colors and dashes: rows of keys, or names at the ends of its lines. Pure functions.
 import { shortNames } from "../core/names.ts";
 import type { Measure } from "./scene.ts";
 
-/** What one look of lines means. */
+/** The meaning of one line style. */
 export interface Key {
   label: string;
-  /** null: it means lines of every color */
+  /** null: stands for lines of every color */
   color: string | null;
   dash?: number[];
-  /** the line, where it means one alone */
+  /** the line, if it stands for only one */
   id?: string;
 }
-/** A key with its place: the middle of its left edge. */
+/** A key with its position: the middle of its left edge. */
 export interface PlacedKey {
   key: Key;
   text: string;
@@ -20,14 +20,14 @@ export interface PlacedKey {
 }
 
 export const ROW = 16;
-/** Of the sample of a line, and from it to the text. */
+/** The width of the sample of a line, and the gap between it and the text. */
 export const SAMPLE = 14;
 const BESIDE = 5;
 const APART = 12;
 /** Where the text of a key begins. */
 export const TEXT = SAMPLE + BESIDE;
 
-/** Labels without the folders that all of them begin with. */
+/** Labels without the leading folders that they all share. */
 export function withoutCommonFolder(labels: readonly string[]): string[] {
   if (new Set(labels).size < 2) return [...labels];
   const parts = labels.map((label) => label.split("/"));
@@ -36,13 +36,13 @@ export function withoutCommonFolder(labels: readonly string[]): string[] {
   return parts.map((part) => part.slice(common).join("/"));
 }
 
-/** The texts of keys in a width; they differ as their labels do. */
+/** The texts of keys, fitted to a width; as distinct as their labels. */
 export function textsOf(keys: readonly Key[], width: number, measure: Measure): string[] {
   const short = shortNames(keys.map(({ label }) => label), width, measure);
   return keys.map(({ label }) => short.get(label) ?? label);
 }
 
-/** Keys in rows, from (0, 0) on; where there are more than fit, the last one says how many are left out. */
+/** Keys in rows, starting at (0, 0); if not all of them fit, the last one says how many are left out. */
 export function inRows(
   keys: readonly Key[],
   width: number,
@@ -69,10 +69,10 @@ export function inRows(
   return { placed, rows: placed.length ? row + 1 : 0 };
 }
 
-/** Places moved apart by at least `gap`, each as near to its own as that leaves it, all in low..high if there is room. */
+/** Moves positions apart by at least `gap`, each as little as possible, all within low..high if there is room. */
 export function spread(places: readonly number[], gap: number, low: number, high: number): number[] {
   const order = [...places.keys()].sort((a, b) => places[a] - places[b]);
-  /** Neighbors that touch are one stack, with its mean in its middle. */
+  /** Neighbors that touch form a stack, centered on their mean. */
   const stacks: { members: number[]; middle: number }[] = [];
   const half = (members: readonly number[]) => ((members.length - 1) * gap) / 2;
   const bound = (members: readonly number[], middle: number) =>

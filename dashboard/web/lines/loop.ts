@@ -1,14 +1,14 @@
-// One loop for all charts: draws once a frame what has changed and can be seen, and tells charts of their size.
+// One loop for all charts: once a frame, draws those that have changed and are visible, and reports sizes to charts.
 
 import type { Chart } from "./chart.ts";
 
-/** How far outside the window a chart is still drawn, so that scrolling shows no blank ones. */
+/** How far outside the window charts are still drawn, so that scrolling reveals no blank ones. */
 const NEAR = "300px";
 
 class Loop {
   /** charts that have something to draw */
   waiting: Set<Chart> = new Set();
-  /** what to do before drawing, the last of each kind */
+  /** tasks to run before drawing, the latest for each key */
   tasks: Map<object, () => void> = new Map();
   charts: Map<Element, Chart> = new Map();
   frame = 0;
@@ -30,13 +30,13 @@ class Loop {
     this.sights.unobserve(chart.element);
   }
 
-  /** Draws the chart in the next frame; while it is out of sight, in the first frame that it is not. */
+  /** Draws the chart in the next frame, or, if it is out of sight, in the first frame in which it is visible. */
   draw(chart: Chart) {
     this.waiting.add(chart);
     if (chart.seen) this.wake();
   }
 
-  /** Does something before the next drawing; a later task of the same key replaces it. */
+  /** Runs a task before the next drawing; a later task with the same key replaces it. */
   before(key: object, task: () => void) {
     this.tasks.set(key, task);
     this.wake();
@@ -76,7 +76,7 @@ class Loop {
   }
 }
 
-/** One chart's error is reported and does not keep the others from drawing. */
+/** Reports a chart's error, so that it does not keep the others from drawing. */
 function attempt(task: () => void) {
   try {
     task();

@@ -1,13 +1,13 @@
-// What moves with the hand, above a chart: cursor, measuring marks, the box of a zoom.
+// The parts above a chart that move with the user's input: the cursor, measuring marks, and the zoom box.
 import type { Chart, ZoomBox } from "./chart.ts";
 import type { Line, Scene } from "./scene.ts";
 import { CanvasPen, type Pen } from "./pen.ts";
 import { isSorted, nearestIndex } from "./points.ts";
 
-/** How far the end of a line may be from the cursor to be told of there, in pixels. */
+/** How far the end of a line may be from the cursor to still get a dot, in pixels. */
 const REACH = 2;
 
-/** Whether a line ended before a place, or begins behind it. */
+/** Whether a line ends before a position or begins after it. */
 const isPast = ({ x }: Line, place: number) => isSorted(x) && !(place >= x[0] && place <= x[x.length - 1]);
 
 function drawCursor(pen: Pen, chart: Chart, scene: Scene, cursor: number) {
@@ -55,7 +55,7 @@ function drawBox(pen: Pen, { theme }: Chart, scene: Scene, box: ZoomBox) {
   pen.segments(edges, { color: theme.accent, opacity: 0.8 });
 }
 
-/** Draws the overlay of a chart again; does not touch it where it was empty and stays so. */
+/** Redraws the overlay of a chart; does not touch it if it was empty and remains so. */
 export function drawOverlay(chart: Chart) {
   const { over, scene, measures, cursor, box } = chart;
   const something = cursor !== null || box || measures.a !== null || measures.b !== null;

@@ -1,4 +1,4 @@
-// What charts are drawn with, and the pen that draws on a canvas; svg_pen.ts has the one that writes SVG.
+// The interface that charts draw with, and the pen that draws on a canvas; svg_pen.ts has the one that writes SVG.
 import type { Scale } from "./scale.ts";
 import { decimate, project, stretches } from "./points.ts";
 import { type Brush, paintLine, parseColor, type Target } from "./raster.ts";
@@ -21,7 +21,7 @@ export interface Stroke {
   width: number;
   /** empty for a solid line */
   dash: number[];
-  /** diameter of a point that stands alone */
+  /** diameter of an isolated point */
   dot: number;
 }
 export interface Fill {
@@ -57,7 +57,7 @@ export interface TextStyle {
 export interface Pen {
   rect: (box: Box, style: Fill) => void;
   segments: (segments: number[][], style: LineStyle) => void;
-  /** closed, x and y in turn */
+  /** closed, with alternating x and y */
   rings: (rings: number[][], style: RingStyle) => void;
   disc: (x: number, y: number, radius: number, style: DiscStyle) => void;
   /** `y` is the middle of the line */
@@ -74,7 +74,7 @@ export interface Pen {
 export const fontOf = (family: string, { size = 11, weight = 400 }: { size?: number; weight?: number } = {}) =>
   `${weight} ${size}px ${family}`;
 
-/** Paints the solid strokes into pixels; gives back the dashed ones, which a canvas does better. */
+/** Paints the solid strokes into pixels; returns the dashed ones, which a canvas handles better. */
 export function paintStrokes(target: Target, strokes: Stroke[], clip: Box, ratio: number): Stroke[] {
   const bounds = {
     x0: Math.max(0, Math.round(clip.x * ratio)),
@@ -123,7 +123,7 @@ export class CanvasPen implements Pen {
 
   segments(segments: number[][], { color, width = 1, opacity = 1, dash = [] }: LineStyle) {
     const { context, ratio } = this;
-    // Upright lines lie on whole device pixels, so that they are crisp.
+    // Vertical and horizontal lines are aligned to whole device pixels, so that they are crisp.
     const shift = Math.round(width * ratio) % 2 ? 0.5 : 0;
     const snap = (v: number) => (Math.round(v * ratio - shift) + shift) / ratio;
     context.globalAlpha = opacity;
@@ -198,7 +198,7 @@ export class CanvasPen implements Pen {
     this.dashed(dashed, clip);
   }
 
-  /** Strokes that have dashes. */
+  /** Draws dashed strokes. */
   dashed(strokes: Stroke[], clip: Box) {
     if (!strokes.length) return;
     const { context } = this;

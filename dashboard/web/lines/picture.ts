@@ -1,4 +1,4 @@
-// A chart as a picture of its own, which is made when one is asked for.
+// A chart as a separate picture, created on request.
 import type { Chart } from "./chart.ts";
 import { measureIn } from "./chart.ts";
 import { drawFront, drawKey, drawStill, lineClip, mainStrokes, rawStrokes, readTheme, type Theme } from "./draw.ts";

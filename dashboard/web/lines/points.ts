@@ -1,10 +1,10 @@
-// Points of a line: the nearest to a place, those in view, their pixels, and fewer of them where there are too many.
+// Points of a line: the nearest to a position, those in view, their pixels, and fewer of them if there are too many.
 import { lowerBound } from "../core/steps.ts";
 import type { Range, Scale } from "./scale.ts";
 
 const ascending: WeakMap<ArrayLike<number>, boolean> = new WeakMap();
 
-/** Whether the numbers never go back and none is NaN; remembered per array. */
+/** Whether the numbers never decrease and none is NaN; remembered per array. */
 export function isSorted(values: ArrayLike<number>) {
   let known = ascending.get(values);
   if (known === undefined) {
@@ -18,8 +18,8 @@ export function isSorted(values: ArrayLike<number>) {
 }
 
 /**
- * Index of the number nearest to `value`, the first of equals; -1 where there is none.
- * Numbers that go back or are NaN are searched one by one.
+ * Index of the number nearest to `value`, the first of equals; -1 if there is none.
+ * Arrays that decrease or contain NaN are searched linearly.
  */
 export function nearestIndex(values: ArrayLike<number>, value: number) {
   if (!values.length) return -1;
@@ -36,7 +36,7 @@ export function nearestIndex(values: ArrayLike<number>, value: number) {
   return best;
 }
 
-/** Indices [from, to) of the points in the range of x and one more on either side. */
+/** Indices [from, to) of the points in the x range, and one more on either side. */
 export function inView(x: ArrayLike<number>, lo: number, hi: number): Range {
   if (!isSorted(x)) return [0, x.length];
   let to = lowerBound(x, hi);
@@ -44,12 +44,12 @@ export function inView(x: ArrayLike<number>, lo: number, hi: number): Range {
   return [Math.max(0, lowerBound(x, lo) - 1), Math.min(x.length, to + 1)];
 }
 
-/** Room for points that is used again for every line, since a redraw makes millions of them. */
+/** A buffer for points, reused for every line, since a redraw makes millions of them. */
 let room = new Float64Array(4096);
 
 /**
- * Pixels of the points in view, x and y in turn. What an axis cannot show is NaN. The array is used again by the
- * next call.
+ * Pixels of the points in view, alternating x and y. Values that an axis cannot show are NaN. The next call reuses the
+ * array.
  * @param ratio device pixels per pixel
  */
 export function project(
@@ -71,7 +71,7 @@ export function project(
     const v = logY ? (y[i] > 0 ? Math.log10(y[i]) : NaN) : y[i];
     const a = px + fx * (u - tx);
     const b = py + fy * (v - ty);
-    // An infinity is a gap as NaN is; a finite number may still be too far away for a pixel.
+    // An infinity is a gap, like NaN; a finite number may still be too far away for a pixel.
     room[j] = Number.isFinite(u) && Number.isFinite(v) ? Math.min(Math.max(a, -1e9), 1e9) : NaN;
     room[j + 1] = Math.min(Math.max(b, -1e9), 1e9);
   }
@@ -79,11 +79,11 @@ export function project(
 }
 
 /**
- * Fewer points that cover the same pixels: first, least, largest and last of every column of `column` pixels, and
- * every gap (NaN). Columns are of consecutive points, so x may go back.
- * @param points x and y in turn
+ * Fewer points that cover the same pixels: the first, least, largest and last of every column of `column` pixels, and
+ * every gap (NaN). Columns consist of consecutive points, so x may decrease.
+ * @param points alternating x and y
  * @param count number of points
- * @returns x and y in turn
+ * @returns alternating x and y
  */
 export function decimate(points: ArrayLike<number>, count: number, column = 1): Float64Array {
   const out = new Float64Array(2 * count);

@@ -1,13 +1,13 @@
-// Thick antialiased polylines straight into pixels. Strokes of a canvas without a graphics card cost about ten times
-// as much, and a hundred times where the line is noisy, because every crossing of every segment is computed; here the
+// Paints thick antialiased polylines straight into pixels. Without a graphics card, a canvas's strokes cost about ten
+// times as much, and a hundred times for noisy lines, because every crossing of every segment is computed; here, the
 // cost is that of the pixels. A curve crosses a thin column in one interval of y; the stroke is that interval widened
 // by a disc, so joins and caps are round.
 import { stretches } from "./points.ts";
 
-/** Thin columns per pixel: the levels of antialiasing across a steep line. Along y coverage is exact. */
+/** Thin columns per pixel: the levels of antialiasing across a steep line. Along y, coverage is exact. */
 const FINE = 4;
 const HASTY = 1;
-/** How many thin columns a pixel has now. */
+/** The current number of thin columns per pixel. */
 let fineness = FINE;
 
 export interface Target {
@@ -16,7 +16,7 @@ export interface Target {
   width: number;
   height: number;
 }
-/** The edges of what is painted, in device pixels. */
+/** The edges of the painted area, in device pixels. */
 interface Clip {
   x0: number;
   y0: number;
@@ -30,11 +30,11 @@ export interface Brush {
   opacity: number;
   /** device pixels */
   width: number;
-  /** diameter of a point that stands alone, device pixels */
+  /** diameter of an isolated point, device pixels */
   dot: number;
 }
 
-/** Scratch, used again for every stretch: intervals of y per thin column, and coverage per row of one column. */
+/** Scratch buffers, reused for every stretch: intervals of y per thin column, and coverage per row of one column. */
 let low = new Float64Array(0);
 let high = new Float64Array(0);
 let edges = new Float64Array(0);
@@ -47,7 +47,7 @@ function makeRoom(columns: number, rows: number) {
 
 const discs: Map<number, Float64Array> = new Map();
 
-/** Half heights of a disc at its thin columns, which are thin * width in number. */
+/** Half heights of a disc at its thin columns, of which there are thin * width. */
 function disc(width: number) {
   const thin = fineness;
   const taps = Math.max(1, Math.round(width * thin));
@@ -64,9 +64,9 @@ function disc(width: number) {
   return heights;
 }
 
-/** Widens the intervals of the thin columns `first..last` by the points' segments. `base`: what x 0 is, in thin columns. */
+/** Extends the intervals of the thin columns `first..last` by the points' segments; index 0 is thin column `base`. */
 function fillIntervals(points: ArrayLike<number>, from: number, to: number, base: number, first: number, last: number) {
-  // Locals, here and below: what a closure holds is looked up at every use.
+  // Locals, here and below: closure variables are looked up at every use.
   const thin = fineness;
   const [lows, highs] = [low, high];
   let xa = points[2 * from] * thin - base;
@@ -125,7 +125,7 @@ function mixPixel(pixels: Uint32Array, at: number, color: number, a: number) {
   }
 }
 
-/** Mixes a column that is covered from `a` to `b`, in rows from `start` on: what `mixColumn` does with one interval. */
+/** Mixes a column that is covered from `a` to `b`, in rows starting at `start`: `mixColumn` for a single interval. */
 function mixSpan(
   pixels: Uint32Array,
   start: number,
@@ -147,11 +147,11 @@ function mixSpan(
   const stop = start + last * width;
   if (whole >= 256) { for (let k = at + width; k < stop; k += width) pixels[k] = color; }
   else for (let k = at + width; k < stop; k += width) mixPixel(pixels, k, color, whole);
-  // Nothing lies below the last row.
+  // There is nothing below the last row.
   if (b > last) mixPixel(pixels, stop, color, ((b - last) * scale + 0.5) | 0);
 }
 
-/** Mixes the coverage of one column, gathered in `edges` and `insides`, into its pixels, and forgets it. */
+/** Mixes the coverage of one column, collected in `edges` and `insides`, into its pixels, and clears it. */
 function mixColumn(
   pixels: Uint32Array,
   start: number,
@@ -239,7 +239,7 @@ function mixIntervals(
   }
 }
 
-/** Paints one stretch whose x goes one way only. */
+/** Paints one stretch whose x goes in one direction only. */
 function paintStretch(
   target: Target,
   clip: Clip,
@@ -253,11 +253,11 @@ function paintStretch(
   const heights = disc(diameter);
   const taps = heights.length;
   const columns = clip.x1 - clip.x0;
-  // Room on either side for what the disc reaches from the borders of whole pixels.
+  // Room on either side for the reach of the disc from the borders of whole pixels.
   const pad = 2 * taps + 2 * thin;
   const final = columns * thin + 2 * pad;
   makeRoom(final + 2, clip.y1 - clip.y0);
-  // An even number of thin columns has its middle on a border: half a column to the left makes up for it.
+  // An even number of thin columns has its middle on a border: half a column to the left compensates for it.
   const base = clip.x0 * thin - pad + (taps % 2 ? 0 : 0.5);
   const ends = [points[2 * from] * thin - base, points[2 * (to - 1)] * thin - base];
   const first = Math.max(0, Math.floor(Math.min(ends[0], ends[1])));
@@ -272,7 +272,7 @@ function paintStretch(
   mixIntervals(target, clip, heights, pad, begin, finish, brush);
 }
 
-/** Whether a stretch is one point, or the same one again: a line that goes nowhere would hardly be seen. */
+/** Whether a stretch is one point, or the same one repeated: a line that goes nowhere would hardly be visible. */
 function isOneSpot(points: ArrayLike<number>, from: number, to: number) {
   for (let i = from + 1; i < to; i += 1) {
     if (points[2 * i] !== points[2 * from] || points[2 * i + 1] !== points[2 * from + 1]) return false;
@@ -281,9 +281,9 @@ function isOneSpot(points: ArrayLike<number>, from: number, to: number) {
 }
 
 /**
- * Paints a polyline, and dots where a point stands alone between gaps.
+ * Paints a polyline, and dots for isolated points between gaps.
  * @param clip whole device pixels inside the target
- * @param points x and y in turn, device pixels; a gap has x NaN
+ * @param points alternating x and y, in device pixels; a gap has x NaN
  */
 export function paintLine(
   target: Target,
@@ -314,7 +314,7 @@ export function paintLine(
 
 const parsed: Map<string, [number, number, number, number]> = new Map();
 
-/** Red, green, blue (0..255) and alpha (0..1) of any CSS color; gray for what is none. */
+/** Red, green, blue (0..255) and alpha (0..1) of any CSS color; gray for invalid ones. */
 export function parseColor(text: string) {
   let found = parsed.get(text);
   if (!found) {
@@ -331,7 +331,7 @@ export function parseColor(text: string) {
   return found;
 }
 
-/** While a hand moves: lines are painted in half the time, with coarser edges. What is painted later is fine again. */
+/** For use during a gesture: lines take half the time to paint, but have coarser edges. Later ones are fine again. */
 export function hasten(on: boolean) {
   fineness = on ? HASTY : FINE;
 }

@@ -1,13 +1,13 @@
-// The axes of curves: from numbers to pixels and back, the range that data needs, and how a range is moved.
+// The axes of curves: conversion between numbers and pixels, the range that data needs, and how a range is moved.
 
-/** A span of two such numbers is still finite. */
+/** The span between two numbers of this size is still finite. */
 const LARGEST = 8e307;
 const SMALLEST = 1e-300;
-/** The least share of a number that a span may be, or its ends would be one number. */
+/** The smallest span, as a share of its numbers, whose ends are still distinct. */
 const FINEST = 4e-16;
 
 export type Kind = "linear" | "log" | "time";
-/** From the least to the largest. */
+/** The least and the largest value. */
 export type Range = [number, number];
 type Warp = (value: number) => number;
 
@@ -20,13 +20,13 @@ export interface Scale {
   lo: number;
   /** data value at `p1` */
   hi: number;
-  /** `lo` as a straight axis counts it (its log10 on a log axis) */
+  /** `lo` on a linear scale (its log10 on a log axis) */
   t0: number;
   /** pixel of `lo` */
   p0: number;
   /** pixels per unit: pixel = p0 + factor * (t(value) - t0) */
   factor: number;
-  /** NaN for what the axis cannot show */
+  /** NaN for values that the axis cannot show */
   toPx: (value: number) => number;
   toData: (px: number) => number;
 }
@@ -42,7 +42,7 @@ export function makeScale(kind: Kind, [lo, hi]: Range, p0: number, p1: number): 
 }
 
 /**
- * The finite numbers of an array that lie in `from..to`, as [least, largest]; null where there are none.
+ * The [least, largest] of an array's finite numbers at the indices `from..to`; null if there are none.
  * @param positive only numbers above zero count
  */
 export function extent(
@@ -54,7 +54,7 @@ export function extent(
   let [lo, hi] = [Infinity, -Infinity];
   for (let i = from; i < to; i += 1) {
     const v = values[i];
-    // The comparisons are false for NaN; infinities are left out by the bounds.
+    // The comparisons are false for NaN; the bounds exclude infinities.
     if (v < lo && v >= -LARGEST && (!positive || v > 0)) lo = v;
     if (v > hi && v <= LARGEST && (!positive || v > 0)) hi = v;
   }
@@ -64,7 +64,7 @@ export function extent(
 const join = (one: Range | null, other: Range | null): Range | null =>
   !one ? other : !other ? one : [Math.min(one[0], other[0]), Math.max(one[1], other[1])];
 
-/** What to show around a single value. */
+/** The range to show around a single value. */
 function windowAround(kind: Kind, value: number, integer: boolean): Range {
   if (kind === "log") return [value / 3, value * 3];
   if (kind === "time") return [value - 30, value + 30];
@@ -87,7 +87,7 @@ export function fitRange(
   if (!found) return kind === "log" ? [1, 10] : [0, 1];
   let [lo, hi] = found.map((v) => Math.min(Math.max(v, kind === "log" ? SMALLEST : -LARGEST), LARGEST));
   const size = Math.max(Math.abs(lo), Math.abs(hi));
-  // Steps may be huge and few; a curve that differs in its last digits only is flat.
+  // Steps may be huge and few; a curve that differs only in its last digits is flat.
   if (!(hi - lo > size * (margin ? 1e-14 : FINEST))) [lo, hi] = windowAround(kind, lo, integer);
   else if (margin) {
     const [a, b] = [warp(kind)(lo), warp(kind)(hi)];
@@ -106,14 +106,14 @@ function usable(kind: Kind, range: Range | null | undefined): range is Range {
     hi - lo > Math.max(Math.abs(lo), Math.abs(hi)) * FINEST;
 }
 
-/** The range of a scale zoomed around a pixel: `share` < 1 shows less. Too small a range gives the old one. */
+/** The range of a scale zoomed around a pixel: `share` < 1 shows less. If it would be too small, the old one stays. */
 function zoomed(scale: Scale, px: number, share: number): Range {
   const [a, b] = [scale.p0, scale.toPx(scale.hi)];
   const range: Range = [scale.toData(px + (a - px) * share), scale.toData(px + (b - px) * share)];
   return usable(scale.kind, range) ? range : [scale.lo, scale.hi];
 }
 
-/** The range of a scale whose content moved by `px`. */
+/** The range of a scale whose content has moved by `px`. */
 function moved(scale: Scale, px: number): Range {
   const range: Range = [scale.toData(scale.p0 - px), scale.toData(scale.toPx(scale.hi) - px)];
   return usable(scale.kind, range) ? range : [scale.lo, scale.hi];

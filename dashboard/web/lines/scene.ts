@@ -1,10 +1,10 @@
-// What a chart shows, worked out before anything is drawn: ranges, margins, ticks and scales.
+// What a chart shows, computed before anything is drawn: ranges, margins, ticks and scales.
 import { axisTicks, type Ticks } from "./ticks.ts";
 import { extent, fitRange, joinRanges, type Kind, makeScale, type Range, type Scale, usableRange } from "./scale.ts";
 import { inRows, type Key, type PlacedKey, ROW, textsOf } from "./legend.ts";
 import { inView, isSorted } from "./points.ts";
 
-/** Numbers of points. */
+/** Coordinates of points. */
 export type Values = Float64Array | Float32Array;
 
 export interface Line {
@@ -13,13 +13,13 @@ export interface Line {
   label: string;
   /** any CSS color */
   color: string;
-  /** CSS pixels, 1.5 where absent */
+  /** CSS pixels; 1.5 if absent */
   width?: number;
   dash?: number[];
   axis: Side;
   /** 0..1 */
   opacity?: number;
-  /** data units, of any order */
+  /** data units, in any order */
   x: Values;
   /** as long as x */
   y: Values;
@@ -28,21 +28,21 @@ export interface Line {
   /** lower edge of a band */
   low?: Values | null;
   high?: Values | null;
-  /** exactly one finite point; such points are drawn as dots, told or not */
+  /** exactly one finite point; such points are drawn as dots even if this is not set */
   single?: boolean;
 }
 /** a small shape at (x, y), or in the strip along an edge */
 export interface Mark {
   x: number;
   y?: number;
-  /** that of y; the left one unless given */
+  /** the axis of y; the left one if absent */
   axis?: Side;
   edge?: "top" | "bottom";
   shape: "triangle-up" | "triangle-down" | "triangle-open" | "diamond" | "dot";
   color: string;
   title: string;
 }
-/** a vertical line with a word at its head */
+/** a vertical line with a label at its top */
 export interface Rule {
   x: number;
   color?: string;
@@ -62,11 +62,11 @@ export interface XAxis {
   scale: Kind;
   /** null: fit to the data */
   range: Range | null;
-  /** after each label */
+  /** appended to each label */
   suffix?: string;
   /** no ticks between whole numbers */
   integer?: boolean;
-  /** what local time is ahead of UTC */
+  /** how far local time is ahead of UTC */
   offsetSeconds?: number;
 }
 export interface YAxis {
@@ -81,13 +81,13 @@ export interface Model {
   spans: Span[];
   x: XAxis;
   y: YAxis;
-  /** Of lines with the axis "y2"; null where there are none. */
+  /** The axis of lines with the axis "y2"; null if there are none. */
   y2: YAxis | null;
-  /** text where there is nothing to draw */
+  /** text shown if there is nothing to draw */
   empty: string;
-  /** What the lines' looks mean, for a picture. */
+  /** The meaning of the line styles, for a picture. */
   keys: Key[];
-  /** Those of the keys that stand on the chart itself. */
+  /** The keys that are shown on the chart itself. */
   legend: Key[];
 }
 /** Which vertical axis. */
@@ -95,19 +95,19 @@ export type Side = "y" | "y2";
 export type AxisName = "x" | Side;
 /** The width of a text in CSS pixels. */
 export type Measure = (text: string) => number;
-/** what the hand has chosen, over the model's ranges */
+/** the ranges that the user has chosen, which take precedence over the model's */
 export interface Zoom {
   x?: Range;
   y?: Range;
   y2?: Range;
 }
-/** What the axes show. */
+/** The ranges that the axes show. */
 export interface Ranges {
   x: Range;
   y: Range;
   y2?: Range;
   drawable: boolean;
-  /** Only a log axis leaves nothing to draw. */
+  /** There is nothing to draw only because of a log axis. */
   hidden: boolean;
 }
 
@@ -132,7 +132,7 @@ function extentOfX(model: Model): Range | null {
   return found;
 }
 
-/** The extent on one vertical axis of lines, raw lines and bands, in a range of x; of all x where nothing is in it. */
+/** The extent of lines, raw lines and bands on a vertical axis, in a range of x, or for all x if the range is empty. */
 function extentOfY(model: Model, axis: Side, xRange: Range | null): Range | null {
   const log = model[axis]?.scale === "log";
   const over = (range: Range | null) => {
@@ -155,7 +155,7 @@ function extentOfY(model: Model, axis: Side, xRange: Range | null): Range | null
 }
 
 /**
- * The ranges to show: the hand's, else the model's, else what fits the data.
+ * The ranges to show: the user's, or else the model's, or else those that fit the data.
  * @param model completed
  */
 export function rangesOf(model: Model, zoom: Zoom): Ranges {
@@ -181,7 +181,7 @@ export function rangesOf(model: Model, zoom: Zoom): Ranges {
 
 const widest = (labels: string[], measure: Measure) => Math.max(0, ...labels.map((text) => measure(text)));
 
-/** The most ticks of x whose labels keep apart. */
+/** As many x ticks as possible without overlapping labels. */
 function ticksOfX(axis: XAxis, range: Range, width: number, measure: Measure): Ticks {
   const suffix = axis.suffix || "";
   for (let count = Math.max(2, Math.min(12, Math.floor(width / 56)));; count -= 1) {
@@ -202,7 +202,7 @@ export interface Scene {
   height: number;
   sx: Scale;
   sy: Scale;
-  /** null where no line uses it */
+  /** null if no line uses it */
   sy2: Scale | null;
   xTicks: Ticks;
   yTicks: Ticks;
@@ -216,11 +216,11 @@ export interface Scene {
   tiny: boolean;
 }
 
-/** What is kept free at the right: the lower corner has the grip by which a chart is resized. */
+/** The space kept free at the right: the lower corner has the grip for resizing a chart. */
 export const CORNER = 16;
-/** More rows of a grid than these tell no more. */
+/** More grid rows than this convey no more. */
 const MOST_ROWS = 10;
-/** From the plot to the names at the ends of lines, and the least room that they need. */
+/** The gap between the plot and the names at the ends of lines, and the least height that a name needs. */
 export const TO_ENDS = 13;
 export const END_HEIGHT = 14;
 const ENDS_FROM = 560;
@@ -229,7 +229,7 @@ const WIDEST_END = 150;
 const MOST_ENDS = 8;
 const NO_TICKS: Ticks = { values: [], labels: [], context: "" };
 
-/** Names at the ends of lines where there is room for them. */
+/** Names at the ends of lines, if there is room for them. */
 function endsOf({ legend, y2 }: Model, width: number, height: number, measure: Measure): Scene["ends"] {
   const fits = width >= ENDS_FROM && legend.length <= MOST_ENDS && legend.length * END_HEIGHT * 2 <= height;
   if (!fits || y2 || !legend.every((key) => key.id !== undefined)) return [];
@@ -261,7 +261,7 @@ export function layOut(
     axisTicks(axis, range, Math.min(MOST_ROWS, Math.max(2, Math.floor(h / (axis.scale === "log" ? 26 : 38)))));
   const roomFor = (axis: YAxis, ticks: Ticks) => {
     const labels = Math.min(width * 0.4, widest(ticks.labels, measure)) + 10 + (axis.label ? 16 : 0);
-    // In steps, so that a digit more does not move the whole plot.
+    // In steps, so that an additional digit does not move the whole plot.
     return Math.ceil(labels / 4) * 4;
   };
   const second = model.y2 && ranges.y2 ? { axis: model.y2, range: ranges.y2 } : null;

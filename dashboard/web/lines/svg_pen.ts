@@ -63,7 +63,7 @@ export class SvgPen implements Pen {
   text(x: number, y: number, text: string, { color, size = 11, weight = 400, align = "left", up }: TextStyle) {
     const anchor = { left: "", center: "middle", right: "end" }[align];
     const turn = up ? `rotate(-90 ${number(x)} ${number(y)})` : "";
-    // A third of the height below the middle is where the line of most fonts is.
+    // In most fonts, the baseline is about a third of the height below the middle.
     const place = { x, y: y + size * 0.35, transform: turn, "text-anchor": anchor };
     this.tag(
       "text",

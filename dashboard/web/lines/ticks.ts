@@ -1,13 +1,13 @@
-// Where an axis has its ticks, and what they say.
+// The positions and labels of an axis's ticks.
 
 import type { Kind, Range } from "./scale.ts";
 
 export interface Ticks {
   /** data units, ascending */
   values: number[];
-  /** one a tick; "" is a line of the grid without a label */
+  /** one per tick; "" is a grid line without a label */
   labels: string[];
-  /** what all labels have in common and leave out: a date, or "" */
+  /** the part that all labels share and omit: a date, or "" */
   context: string;
 }
 
@@ -25,7 +25,7 @@ const trim = (text: string) => (text.includes(".") ? text.replace(/\.?0+$/, "") 
 const signed = (value: number, text: string) => (value < 0 && /[1-9]/.test(text) ? MINUS + text : text);
 const exponentOf = (value: number) => Math.floor(Math.log10(value) + 1e-12);
 
-/** Digits after the point that show multiples of `step` exactly; steps are 1, 2 or 5 times a power of ten. */
+/** Digits after the decimal point that show multiples of `step` exactly; steps are 1, 2 or 5 times a power of ten. */
 const places = (step: number) => Math.min(100, Math.max(0, -exponentOf(step)));
 
 function scientific(size: number, step: number, count = exponentOf(size) - exponentOf(step)) {
@@ -45,8 +45,8 @@ const grouped = (size: number, step: number) => {
 };
 
 /**
- * Labels of multiples of `step`, all in one way of writing and with the digits that tell them apart:
- * 0.2, 1.5k, 2M, 1e\u22125, or grouped digits where a short form would need more than three places.
+ * Labels of multiples of `step`, all in the same notation and with the digits that tell them apart:
+ * 0.2, 1.5k, 2M, 1e\u22125, or grouped digits if a short form would need more than three decimals.
  */
 export function tickLabels(values: number[], step: number) {
   const largest = Math.max(...values.map(Math.abs));
@@ -61,7 +61,7 @@ export function tickLabels(values: number[], step: number) {
   return values.map((v) => (v === 0 ? "0" : signed(v, write(Math.abs(v), step))));
 }
 
-/** A number for people: up to `digits` significant digits, in the way of the tick labels. */
+/** A number for people: up to `digits` significant digits, in the style of the tick labels. */
 export function formatNumber(value: number, digits: number = 4) {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "\u221e" : MINUS + "\u221e";
@@ -78,7 +78,7 @@ export function linearTicks(lo: number, hi: number, count: number, integer: bool
   if (!(rough > 0) || !Number.isFinite(rough)) return { values: [lo], labels: [formatNumber(lo)], context: "" };
   let exponent = Math.floor(Math.log10(rough));
   let mantissa = rough / 10 ** exponent;
-  // The nearest of 1, 2, 5 and 10 on a log scale, so that there are up to 1.4 times as many ticks or as few.
+  // The nearest of 1, 2, 5 and 10 on a log scale, so that there are at most about 1.4 times too many or too few ticks.
   mantissa = mantissa < Math.SQRT2 ? 1 : mantissa < Math.sqrt(10) ? 2 : mantissa < Math.sqrt(50) ? 5 : 10;
   if (mantissa === 10) [mantissa, exponent] = [1, exponent + 1];
   if (integer && exponent < 0) [mantissa, exponent] = [1, 0];
@@ -86,7 +86,7 @@ export function linearTicks(lo: number, hi: number, count: number, integer: bool
   const values = [];
   const first = Math.ceil(lo / step - 1e-9);
   for (let k = first; values.length < MOST; k += 1) {
-    // Dividing by a whole power of ten gives the number nearest to the decimal one, multiplying does not.
+    // Dividing by a whole power of ten gives the number nearest to the decimal value; multiplying does not.
     const value = exponent < 0 && exponent > -300 ? (k * mantissa) / 10 ** -exponent : k * step;
     if (value > hi + step * 1e-9 || (values.length && value <= values[values.length - 1])) break;
     values.push(value === 0 ? 0 : value);
@@ -95,7 +95,7 @@ export function linearTicks(lo: number, hi: number, count: number, integer: bool
 }
 
 /**
- * Ticks of a log axis: powers of ten, their multiples by 2 and 5 where `count` allows, and linear ones in less than
+ * Ticks of a log axis: powers of ten, their multiples by 2 and 5 if `count` allows, and linear ticks within less than
  * a power of ten.
  * @param lo above zero
  */
@@ -122,13 +122,13 @@ export function logTicks(lo: number, hi: number, count: number): Ticks {
     }
   }
   if (values.length < 2 && parts.length === 1 && decades < 2) return logTicks(lo, hi, Math.ceil(decades * 3));
-  // All of the small ones in one way of writing.
+  // All small values use the same notation.
   const tiny = values.length && values[0] < 9.99e-4;
   const label = (v: number) => (tiny && v < 1 ? scientific(v, v) : formatNumber(v, 1));
   return { values, labels: values.map(label), context: "" };
 }
 
-/** What the labels of a time axis are fine to. */
+/** The precision of the labels of a time axis. */
 type Unit = "second" | "minute" | "day" | "month" | "year";
 const [SECOND, MINUTE, HOUR, DAY] = [1, 60, 3600, 86400];
 const multiples = (counts: number[], of: number, unit: Unit) => counts.map((n): [number, Unit] => [n * of, unit]);
@@ -145,7 +145,7 @@ const NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "O
 const two = (n: number) => String(n).padStart(2, "0");
 const dayText = (d: Date) => `${d.getUTCDate()} ${NAMES[d.getUTCMonth()]}`;
 
-/** Starts of months, `stride` apart, in [lo, hi], local seconds. */
+/** Starts of months, `stride` apart, in [lo, hi], in local seconds. */
 function monthStarts(lo: number, hi: number, stride: number) {
   const begin = new Date(lo * 1000);
   const found = [];
@@ -172,8 +172,8 @@ function timeLabel(local: number, unit: Unit, fraction: number) {
 }
 
 /**
- * Ticks of a time axis at whole seconds, minutes, hours, days or months of local time. The date where the axis begins,
- * or the year where its first tick is a day, is the context.
+ * Ticks of a time axis at whole seconds, minutes, hours, days or months of local time. The context is the date when the
+ * axis begins, or the year if its first tick is a day.
  * @param lo Unix seconds
  * @param offset seconds that local time is ahead of UTC
  */
@@ -212,7 +212,7 @@ export function timeTicks(lo: number, hi: number, count: number, offset: number 
   const labels = locals.map((local) => timeLabel(local, unit, fraction));
   const year = String(begin.getUTCFullYear());
   const years = labels.every((text) => /^\d+$/.test(text));
-  // Below the name of a day, that of the day before would contradict it.
+  // Below the name of a day, the name of the previous day would contradict it.
   const isDay = unit === "day" || (unit === "minute" && locals.length > 0 && locals[0] % DAY === 0);
   const context = unit === "month"
     ? (years || labels.includes(year) ? "" : year)

@@ -27,21 +27,21 @@ interface Form {
   collectors: string[];
 }
 
-// As long as the page is open, and nowhere else.
+// Kept only as long as the page is open, and stored nowhere else.
 let token = "";
 let running: { abort: AbortController; began: number; form: Form } | null = null;
-/** Shows in the open dialog what the capture is at. */
+/** Shows the progress of the capture in the open dialog. */
 let show: (() => void) | null = null;
 let problem = "";
 let ticking = 0;
 
-/** What is remembered of the last capture, of this log directory where it depends on that. */
+/** The remembered form of the last capture; what depends on the log directory only applies to the same one. */
 function remembered(rules: CaptureRules): Form {
   let kept: Partial<Form> & { logdir?: string } = {};
   try {
     kept = JSON.parse(storage.get(STORED) || "{}") || {};
   } catch {
-    // What is there is not ours.
+    // The stored value is not one that this page wrote.
   }
   const form: Form = {
     address: rules.usual,
@@ -195,7 +195,7 @@ function fields(rules: CaptureRules) {
   return { parts, read, first: address };
 }
 
-/** What the route takes. */
+/** The request body of the route. */
 function order(form: Form) {
   const steps = form.unit === "steps";
   return {
@@ -276,14 +276,14 @@ export async function open(anchor: HTMLElement) {
   if (box) show = draw;
 }
 
-/** What the capture is at, in words, and the share of it that is over; null where nobody knows. */
+/** The progress of the capture: in words, and as the share that has passed; null if unknown. */
 function progress({ began, form }: { began: number; form: Form }): [string, number | null] {
   const passed = (performance.now() - began) / 1000;
   if (form.unit === "steps") {
     return [`Recording ${form.amount} ${form.amount === "1" ? "step" : "steps"}, ${passed.toFixed(0)} s`, null];
   }
   const whole = Number(form.amount) + Number(form.delay) / 1000;
-  // It begins with a step, and ends with one.
+  // A recording begins and ends with a step.
   if (passed < whole) return [`Recording, ${passed.toFixed(1)} of ${whole} s`, passed / whole];
   return [`Stopping the recording, ${passed.toFixed(0)} s`, null];
 }
@@ -295,7 +295,7 @@ function tick() {
   if (show) show();
 }
 
-/** The button says that a capture runs. */
+/** Marks the button while a capture is running. */
 function mark() {
   const button = document.getElementById("timeline-capture");
   if (button) button.classList.toggle("running", Boolean(running));
@@ -320,7 +320,7 @@ async function start(form: Form) {
   succeed(found, watched);
 }
 
-/** The route's answer; what went wrong as `message`, empty if it was ended by hand. */
+/** The route's response; on failure, the reason as `message`, which is empty if the user canceled. */
 async function ask(form: Form, signal: AbortSignal): Promise<Captured | Pick<CaptureProblem, "message">> {
   try {
     const answer = await fetch(ROUTE, {
@@ -339,7 +339,7 @@ async function ask(form: Form, signal: AbortSignal): Promise<Captured | Pick<Cap
   }
 }
 
-/** The new trace is opened where the user waits for it, and offered elsewhere. */
+/** Opens the new trace if the user is waiting for it, and otherwise offers it. */
 function succeed(found: Captured, watched: boolean) {
   const there = view.tabs().some((tab) => tab.open && tab.name === "timeline");
   const { trace } = found;
@@ -370,7 +370,7 @@ function summary(found: Captured) {
   }${unfinished} of process ${found.pid} on ${found.host}`;
 }
 
-/** Says something for a while. */
+/** Shows a note, which disappears after a while. */
 function note(parts: Node[], bad: boolean, more: string[] = []) {
   document.getElementById("capture-note")?.remove();
   const close = iconButton("close", "Close", () => box.remove(), 11);
@@ -382,7 +382,7 @@ function note(parts: Node[], bad: boolean, more: string[] = []) {
     ...lines,
   );
   document.body.append(box);
-  // What has to be read stays.
+  // A note that must be read stays.
   if (!bad && !more.length) setTimeout(() => box.remove(), NOTE_MS);
 }
 
@@ -394,13 +394,13 @@ document.addEventListener("click", (event) => {
 });
 
 dash.callbacks("stepscopeCapture", {
-  /** The Timeline tab is open: whether its button can be used, and what it says. */
+  /** When the Timeline tab opens: whether its button is disabled, and its title. */
   async ready() {
     let reason = "";
     try {
       reason = (await rulesNow()).why_not;
     } catch {
-      // Whoever presses it asks again.
+      // Pressing the button asks again.
     }
     setTimeout(mark);
     return [Boolean(reason), reason || "Record a running program, and open its trace"];

@@ -1,6 +1,6 @@
 /**
- * Lists to choose a trace, a graph or an embedding from (`long_select` of dashboard/page/controls.py): while one is
- * closed, what is chosen stands in it as far as there is room, told from all that might have been chosen.
+ * Lists to choose a trace, a graph or an embedding from (`long_select` in dashboard/page/controls.py): a closed one
+ * shows as much of the chosen name as fits, distinct from all other choices.
  */
 import { propsOf } from "../core/dash.ts";
 import { fittedName } from "../core/fitted_names.ts";
@@ -12,7 +12,7 @@ const labelsOf = (choices: readonly Choice[]): string[] =>
 
 function arrange(input: HTMLInputElement): void {
   const field = input.parentElement;
-  // Closed inputs have the height of the toolbar, and none where it is folded away.
+  // Closed inputs have the height of the toolbar, or none if they are folded away.
   if (!field || !input.clientWidth) return;
   const whole = input.value;
   const data = input.id.startsWith("{") ? propsOf(JSON.parse(input.id))?.data : null;
@@ -41,7 +41,7 @@ function follow(): void {
   }
 }
 
-// The text of an input is an attribute too, as React writes it.
+// The text of an input is also an attribute, since React writes it there.
 new MutationObserver((changes) => {
   const concerns = changes.some(({ type, target }) =>
     type === "childList" || (target instanceof Element && target.matches(CHOOSER))

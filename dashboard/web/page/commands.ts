@@ -1,4 +1,4 @@
-/** The commands that hold everywhere on the page. */
+/** The commands that are available everywhere on the page. */
 import * as capture from "./capture.ts";
 import * as layout from "./layout.ts";
 import { toggleKeysSheet } from "./keys_sheet.ts";

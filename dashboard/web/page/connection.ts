@@ -1,4 +1,4 @@
-// What the page says while its server is away, and how it gets what it could not have meanwhile.
+// What the page shows while its server is unreachable, and how it recovers what it missed meanwhile.
 import { onFailedCallback } from "../core/dash.ts";
 import { make } from "../core/dom.ts";
 import { onLostScript } from "../core/lost_scripts.ts";
@@ -8,13 +8,13 @@ import { restPanel } from "./layout.ts";
 import { live } from "./live.ts";
 import { view } from "./view.ts";
 
-/** A connection that comes back sooner is not worth a word. */
+/** A connection that is back sooner is not worth a message. */
 const GRACE_MS = 1500;
 
-/** That a server is gone is known sooner, as its event stream ends. */
+/** By then, a lost server has been noticed, since its event stream ends. */
 const NOTICED_MS = 3000;
 
-/** Pauses before a server that responds to some requests is asked again: each is twice as long as the one before. */
+/** Pauses before a server that responds to some requests is asked again: each is twice as long as the last. */
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [1000, 30000];
 
 let waiting = 0;
@@ -57,15 +57,15 @@ live.onConnection((lostAt) => {
   }, GRACE_MS);
 });
 
-/** Whether a page that did not come with its scripts was loaded again, which did not help. */
+/** Whether the page has already been reloaded, which did not bring the missing scripts. */
 const isReloaded = (): boolean =>
   (performance.getEntriesByType("navigation")[0] as PerformanceNavigationTiming | undefined)?.type === "reload";
 
-/** The address says what the page shows. Where the server is there, it had no answer in that moment, or has none. */
+/** Reloads the page, whose address holds the view. A reachable server had no answer at that moment, or has none. */
 function beginAnew() {
   if (isReloaded()) return;
   if (live.isConnected) location.reload();
-  // A page that is slow has not asked for a connection yet.
+  // A slow page may not have requested a connection yet.
   else setTimeout(beginAnew, NOTICED_MS);
 }
 
@@ -79,9 +79,9 @@ let pause = 0;
 let failedAt = -Infinity;
 let asking = 0;
 
-// Whose request it was is not known: cards ask by themselves, and nobody else does for the frame and the open tab.
+// The source of the request is unknown: cards retry on their own, but nothing else does for the frame and the open tab.
 onFailedCallback(() => {
-  // A connection that comes back has all asked for again.
+  // A restored connection requests everything again.
   if (asking || !live.isConnected) return;
   const now = performance.now();
   pause = now - failedAt > 2 * LONGEST_PAUSE_MS ? FIRST_PAUSE_MS : Math.min(2 * pause, LONGEST_PAUSE_MS);

@@ -1,17 +1,17 @@
-/** The sheet of keys that "?" opens: those that hold everywhere, and those of the open panel. */
+/** The key sheet that "?" opens: the keys that work everywhere, and those of the open panel. */
 import { active, type Command, keyText } from "../core/commands.ts";
 import { type Child, iconButton, make } from "../core/dom.ts";
 import { closeBeside } from "../core/taps.ts";
 
 const TITLE = "Keys and mouse";
 
-/** Keys as keys; words that begin with a small letter, such as "double click", and dots between are none. */
+/** Whether a part is a key; lowercase words, such as in "double click", and the ellipsis between keys are not. */
 const isKey = (part: string): boolean => !/^[a-z]|^…$/.test(part);
 
 const keycaps = (text: string): Child[] =>
   text.split(" ").flatMap((part, at) => [at ? " " : "", isKey(part) ? make("kbd", {}, part) : part]);
 
-/** What a command is reached by, as people call it. */
+/** The ways to run a command, as text for people. */
 const waysTo = (
   { keys = [], keysShown, gestures = [] }: Pick<Command, "keys" | "keysShown" | "gestures">,
 ): string[] => [
@@ -33,14 +33,14 @@ function section({ title, commands }: Section): HTMLElement {
   return make("section", {}, make("h3", {}, title), make("dl", {}, ...rows));
 }
 
-/** Of a row of keys those that the open panel leaves to the page. */
+/** A page command with only those keys of a range that the open panel does not take. */
 export function leftOver(command: Shown, taken: ReadonlySet<string>): Shown {
   const keys = command.keys?.filter((key) => !taken.has(key)) ?? [];
   if (command.keysShown === undefined || !keys.length || keys.length === command.keys?.length) return command;
   return { ...command, keysShown: keys.length > 1 ? `${keys[0]} … ${keys[keys.length - 1]}` : keys[0] };
 }
 
-/** What holds now, by heading. */
+/** The commands that are active now, by heading. */
 function sections(): Section[] {
   const groups = active();
   const taken = new Set(
@@ -53,13 +53,13 @@ function sections(): Section[] {
   }));
 }
 
-/** Opens or closes the sheet with what holds on the page. */
+/** Opens or closes the sheet of the page's active commands. */
 export const toggleKeysSheet = (): void => toggleSheet(sections());
 
-/** The same with what has keys of its own, because it lies over the page. */
+/** The same for something that lies over the page and therefore has its own keys. */
 export function toggleSheet(shown: readonly Section[]): void {
   const known = document.querySelector<HTMLDialogElement>("dialog.shortcuts[open]");
-  // One that was closed is there until it is told so.
+  // A closed sheet stays on the page until its close event.
   if (known) return known.close();
   const close = iconButton("close", "Close", () => sheet.close());
   const sheet = make(

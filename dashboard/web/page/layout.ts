@@ -1,4 +1,4 @@
-// The frame: sidebar, buttons of the header.
+// The frame: the sidebar and the header's buttons.
 import { make, storage, toClipboard, within } from "../core/dom.ts";
 import { beforeAll } from "../core/commands.ts";
 import { want } from "../core/markup.ts";
@@ -29,31 +29,31 @@ function dragSidebar(event: PointerEvent, grip: HTMLElement) {
   };
 }
 
-/** Where the list of runs lies over the panel instead of beside it; the same width is in `frame.css`. */
+/** When the list of runs lies over the panel instead of beside it; `frame.css` has the same width. */
 const NARROW = window.matchMedia("(max-width: 960px)");
 const { classList: root } = document.documentElement;
-/** The name of the panel that is on the page, empty where there is none. */
+/** The name of the panel that is on the page; empty if there is none. */
 export const mountedPanel = (): string => document.querySelector<HTMLElement>("#panel > .mounted")?.dataset.panel ?? "";
 const isAway = () => document.querySelector("#panel > .without-runs") !== null;
 const button = () => document.getElementById("sidebar-toggle");
 
-/** Whether the list of runs is seen. */
+/** Whether the list of runs is visible. */
 const sidebarShown = (): boolean =>
   !isAway() && !root.contains("no-runs") &&
   (NARROW.matches ? root.contains("over-panel") : !root.contains("no-sidebar"));
 
 const restsFor: Set<string> = new Set();
-/** Has the panel take neither pointer nor focus as long as there is a reason. */
+/** Keeps the panel from taking pointer or focus as long as there is a reason. */
 export function restPanel(reason: string, rests: boolean): void {
   if (rests) restsFor.add(reason);
   else restsFor.delete(reason);
   const panel = document.getElementById("panel");
   panel?.toggleAttribute("inert", restsFor.size > 0);
-  // The browser would take the focus out with its next frame, and keys come before.
+  // The browser would remove the focus only with its next frame, and keys may come before that.
   if (restsFor.size && panel?.contains(document.activeElement)) (document.activeElement as HTMLElement).blur();
 }
 
-/** The list over the panel: the focus goes in, the panel rests, and the focus comes back. */
+/** Lays the list over the panel, which becomes inert and gives up the focus, or takes it away and returns the focus. */
 function layOver(open: boolean): void {
   if (root.contains("over-panel") === open) return;
   root.toggle("over-panel", open);
@@ -72,14 +72,14 @@ export function toggleSidebar() {
   dispatchEvent(new Event("resize"));
 }
 
-/** Shows the list of runs; tells whether the open tab has a place for it. */
+/** Shows the list of runs; returns whether the open tab has a place for it. */
 export function showSidebar(): boolean {
   if (isAway()) return false;
   if (!sidebarShown()) toggleSidebar();
   return true;
 }
 
-/** A panel was mounted: it may have no use for the list. */
+/** Called when a panel was mounted, which may have no use for the list. */
 export function followPanel(): void {
   if (isAway()) layOver(false);
   tellButton();
@@ -87,7 +87,7 @@ export function followPanel(): void {
 
 let hasBegun = false;
 
-/** The table of runs is made when it is first seen. Until a panel is there, the address says whether that needs it. */
+/** Creates the run table when it is first visible. Until a panel exists, the address tells whether that needs it. */
 function makeTable(): void {
   const [tab] = view.values("tab");
   if (hasBegun && sidebarShown() && (mountedPanel() || !tab || view.followsRuns(tab))) want("runs-grid");
@@ -114,7 +114,7 @@ beforeAll((event) => {
   layOver(false);
 });
 
-/** Of a file that is shown without any log there are no runs to choose from. */
+/** Hides the list if there are no runs to choose from, as for a file that is shown without any log. */
 function hideEmpty() {
   const { total, loading } = runs.around();
   const empty = !total && !loading;
@@ -125,7 +125,7 @@ function hideEmpty() {
 
 const widened = () => root.contains("wide-runs");
 
-/** Gives the table of runs most of the page, or takes it back. */
+/** Expands the run table to most of the page, or back. */
 export function widen(wide: boolean) {
   root.toggle("wide-runs", wide);
   document.getElementById("runs-widen")!.setAttribute("aria-pressed", String(wide));
@@ -145,7 +145,7 @@ document.addEventListener("dblclick", (event) => {
 });
 document.addEventListener("click", (event) => {
   if (within(event, "#skip")) {
-    // The address says what is shown, and not where the focus is.
+    // The address describes what is shown, not where the focus is.
     event.preventDefault();
     document.getElementById("panel")!.focus();
   }
@@ -161,7 +161,7 @@ document.addEventListener("click", (event) => {
 // --- a link --------------------------------------------------------------------------------------------------
 
 let saying = 0;
-/** Says something that needs no answer. */
+/** Shows a brief message that needs no response. */
 export function say(text: string) {
   let note = document.getElementById("said");
   if (!note) {

@@ -1,13 +1,13 @@
-// New data: listens to the server's event stream and hands the revision to the page.
+// New data: listens to the server's event stream and passes the revision to the page.
 
 import { isReady, setProps } from "../core/dash.ts";
 
-/** The server is heard once a second: who is silent for so long has stopped. */
+/** The server sends something once a second: one that is silent for this long has stopped. */
 const SILENCE_MS = 8000;
 const LOOK_MS = 500;
 const NO_ANSWER_MS = 10000;
 const RETRY_MS = 2000;
-/** A browser has six connections to a server for all its tabs: one that nobody looks at for so long gives its own back. */
+/** A browser has six connections to a server for all its tabs: a tab that is hidden for this long releases its own. */
 const REST_MS = 3000;
 const WORDS = { connecting: "connecting", live: "live", updating: "updating", paused: "paused", lost: "disconnected" };
 const HINTS = {
@@ -20,28 +20,28 @@ const HINTS = {
 
 let paused = false;
 let connected = false;
-/** Whether a connection was lost, or none came about. */
+/** Whether a connection was lost or never established. */
 let hasFailed = false;
 let latest: number | null = null;
 let shown: number | null = null;
 let heard = Date.now();
 let settling = 0;
 let isStarted = false;
-/** Nobody looks at the page, and it does not listen. */
+/** The page is hidden and does not listen. */
 let isResting = false;
 let falling = 0;
 let source: EventSource | null = null;
-/** The one whose revisions were heard of last. */
+/** The server that last sent revisions. */
 let server: string | null = null;
 /** When the connection was lost, in milliseconds since 1970; null while there is one. */
 let lostAt: number | null = null;
-/** A server is there again, or it is another one: all is asked for once more, whatever revision it is at. */
+/** A server is back, or it is a different one: everything is requested again, whatever its revision. */
 let restarted = false;
-/** How often that was so. */
+/** How often that has happened. */
 let restarts = 0;
 const listeners: ((lostAt: number | null) => void)[] = [];
 let retrying = 0;
-/** The page asks for what the last revision brought: another one now would make it drop the answer. */
+/** The page is requesting the data of the last revision: a new one now would make it drop the response. */
 let answering = 0;
 
 type State = keyof typeof WORDS;
@@ -68,13 +68,13 @@ function refreshState() {
   show(!connected ? (lost ? "lost" : "connecting") : paused ? "paused" : settling ? "updating" : "live");
 }
 
-/** Hands the newest revision to the page, unless it is paused or nobody looks. */
+/** Passes the newest revision to the page, unless updates are paused or the page is hidden. */
 function deliver() {
   if (document.hidden || latest === null || answering || !connected || !isReady()) return;
-  // A server that has just begun has read nothing yet: what is on the page stays until it has.
+  // A server that has just started has read nothing yet: the page keeps its contents until it has.
   if (restarted ? latest === 0 : paused || latest === shown) return;
   const first = shown === null;
-  // No revision of any server is negative: whoever hears of it takes it for news, and of the true one after it.
+  // No server's revision is negative, so a listener treats this one as news, and the real one after it, too.
   shown = restarted ? -1 - latest : latest;
   if (restarted) restarts += 1;
   restarted = false;
@@ -144,30 +144,30 @@ function looked() {
 }
 
 export const live = {
-  /** How often all was asked for once more: what is known of an earlier time may be of another server. */
+  /** How often everything was requested again: anything known from before may come from another server. */
   get restarts(): number {
     return restarts;
   },
   get isConnected(): boolean {
     return connected;
   },
-  /** The frame shows what was asked for last: begins to listen, or goes on to what came meanwhile. */
+  /** Called when the frame shows the last requested data: starts to listen, or moves on to what has arrived since. */
   start() {
     if (isStarted) return answered();
     isStarted = true;
-    // A tab that was opened behind others has time.
+    // A tab that was opened in the background can wait.
     if (document.hidden) isResting = true;
     else connect();
     let lastLook = Date.now();
     setInterval(() => {
-      // While the page itself was busy or asleep, what the server said has waited.
+      // While the page itself was busy or asleep, messages from the server had to wait.
       const late = Date.now() - lastLook - LOOK_MS;
       lastLook = Date.now();
       if (late > LOOK_MS) heard += late;
       if (isResting) return;
       if (Date.now() - heard > SILENCE_MS) {
         connected = false;
-        // Also a server that has not said a word yet is silent.
+        // A server that has not sent anything yet counts as silent, too.
         hasFailed = true;
         heard = Date.now();
         refreshState();
@@ -175,11 +175,11 @@ export const live = {
       }
     }, LOOK_MS);
   },
-  /** Calls back when the connection is lost, with the moment, and when there is one again, with null. */
+  /** Calls back with the time when the connection is lost, and with null when it is restored. */
   onConnection(listener: (lostAt: number | null) => void) {
     listeners.push(listener);
   },
-  /** Tries again to reach the server, now. */
+  /** Tries to reach the server again now. */
   retry: connect,
   togglePause() {
     paused = !paused;

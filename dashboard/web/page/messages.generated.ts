@@ -1,6 +1,6 @@
 // Made from stepscope.dashboard.page.messages and stepscope.dashboard.traces.messages by `python -m tools.generate_page`; change them there.
 
-/** What the page is made of: all panels, settings with their defaults, and what other distributions add. */
+/** Content of the page: all panels, settings with their defaults, and additions by other distributions. */
 export interface Declared {
   panels: PanelFacts[];
   values: Record<string, string[]>;
@@ -10,13 +10,13 @@ export interface Declared {
   former_values: Record<string, Record<string, string>>;
 }
 
-/** What other distributions add, and a sentence for each failure of it. */
+/** Additions by other distributions, and a sentence for each failure. */
 export interface PluginsListed {
   plugins: PluginNamed[];
   failures: string[];
 }
 
-/** What can be recorded, by whom, and into which runs; if nothing can, why not. */
+/** Programs that can be recorded, available collectors, and target runs; if nothing can be recorded, why not. */
 export interface CaptureRules {
   why_not: string;
   loopback: boolean;
@@ -26,7 +26,7 @@ export interface CaptureRules {
   collectors: string[];
 }
 
-/** A recording that has ended well, with its trace's id where that is listed already. */
+/** A successful recording, with the id of its trace if that is already listed. */
 export interface Captured {
   trace: string | null;
   file: string;
@@ -41,13 +41,13 @@ export interface Captured {
   notes: string[];
 }
 
-/** Why a program cannot be recorded: what kind of problem it is, and a sentence. */
+/** Why a program cannot be recorded: the kind of problem, and a sentence. */
 export interface CaptureProblem {
   problem: string;
   message: string;
 }
 
-/** What a program shows of one step; sections that change most come first. */
+/** Arrays that a program shows of one step; the sections that change most come first. */
 export interface LiveFrame {
   number: number;
   step: number | null;
@@ -56,18 +56,18 @@ export interface LiveFrame {
   sections: LiveSection[];
 }
 
-/** There is nothing newer than what the page has. */
+/** The page already has the newest frame. */
 export interface NoLiveFrame {
   number: number;
   tensors: null;
 }
 
-/** The id of a trace that was taken. */
+/** Id of a dropped trace that was accepted. */
 export interface DroppedTrace {
   id: string;
 }
 
-/** A panel: the kinds of data whose tags it shows, an expression for the end of tags that no card shows, and whether the list of runs chooses what is in it. */
+/** A panel: the kinds of data whose tags it shows, a regular expression for the tag ending that cards leave out, and whether the list of runs selects its content. */
 export interface PanelFacts {
   name: string;
   kinds: string[];
@@ -75,7 +75,7 @@ export interface PanelFacts {
   follows_runs: boolean;
 }
 
-/** A panel of another distribution: where its module and its style are, and when they are loaded. */
+/** A panel of another distribution: the locations of its module and style, and when they are loaded. */
 export interface PluginPage {
   name: string;
   title: string;
@@ -100,7 +100,7 @@ export interface LiveSection {
   tensors: LiveTensor[];
 }
 
-/** A setting of a plug-in's panel, with its default as it stands in the URL. */
+/** A setting of a plug-in's panel, with its default as written in the URL. */
 export interface SettingFacts {
   name: string;
   kind: "text" | "names" | "flag" | "choice" | "number";

@@ -1,4 +1,4 @@
-/** Traces from the user's own files: chosen by a button, or dropped on the page, and opened on the Timeline. */
+/** Traces from the user's own files: chosen with a button or dropped on the page, and opened on the Timeline. */
 import { make, within } from "../core/dom.ts";
 import { fileSize } from "../core/numbers.ts";
 import { messageOf } from "../core/request.ts";
@@ -9,7 +9,7 @@ import { view } from "./view.ts";
 
 const ROUTE = "api/traces/drop";
 const KINDS = ".json,.gz,.zst,.pb,.pbtxt,.sstrace";
-/** Panels that take other files themselves. */
+/** Panels that accept other files themselves. */
 const OTHERS = ".pj-panel";
 const MOST = 8;
 
@@ -53,7 +53,7 @@ function tell(one: File, share: number): void {
   box.hidden = false;
 }
 
-/** Says how it ended; stays until it is closed. */
+/** Shows the outcome; stays until closed. */
 function say(ended: string): void {
   text.textContent = ended;
   bar.hidden = true;
@@ -81,12 +81,12 @@ function open([first, ...others]: readonly string[], tab: string): void {
   else view.open("timeline", { "timeline.trace": [first], "timeline.range": [""], "timeline.compare": others });
 }
 
-/** The tab of the address, which only the user changes. */
+/** The tab in the address, which only the user changes. */
 const chosenTab = () => view.values("tab")[0] ?? "";
 
 /**
- * Sends files one after the other, and opens them on a tab. A user who has turned to another tab meanwhile is not taken
- * away from it: what came is offered.
+ * Sends files one after another, and opens them on a tab. If the user has switched to another tab meanwhile, they are
+ * only offered, so that the user can stay there.
  */
 async function send(files: readonly File[], tab: string): Promise<void> {
   sending?.cancel();
@@ -102,7 +102,7 @@ async function send(files: readonly File[], tab: string): Promise<void> {
     try {
       ids.push((await own.done).id);
     } catch (error) {
-      // Another file has taken its place.
+      // Another file has replaced this one.
       if (sending !== own) return;
       sending = null;
       return fail(messageOf(error));

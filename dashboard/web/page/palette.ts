@@ -1,4 +1,4 @@
-/** The palette: finds any run, tag, tab or command by a few letters. */
+/** The palette: finds any run, tag, tab or command from a few letters. */
 import { active, bind } from "../core/commands.ts";
 import { icon, make, within } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
@@ -42,7 +42,7 @@ function openRun(run: string) {
   runTable.reveal(run);
 }
 
-/** A tag as the server has it and as its card calls it, and the panel that has such cards. */
+/** A tag as stored on the server and as shown on its card, and the panel that has such cards. */
 interface Tag {
   stored: string;
   shown: string;
@@ -55,7 +55,7 @@ function tagOf(hit: Hit): Tag {
   return { stored: hit.name, shown: tagShown(hit.name, ending), panel: name, ending };
 }
 
-/** Brings a tag's card into sight, or opens the tab that has one, filtered to it. */
+/** Scrolls a tag's card into view, or opens the tab that has one, filtered to the tag. */
 function openTag({ stored, shown, panel, ending }: Tag) {
   const tabs = view.tabs();
   const open = tabs.find((tab) => tab.open);
@@ -63,7 +63,7 @@ function openTag({ stored, shown, panel, ending }: Tag) {
   if (!tab) return;
   const cards = tab === open ? [...document.querySelectorAll<HTMLElement>("#panel [data-key]")] : [];
   const card = cards.find(({ dataset }) => [stored, shown].includes(keyTag(dataset.key ?? "")));
-  // The filter goes by the tags that are stored: a mesh has one for each of its parts.
+  // The filter applies to the stored tags: a mesh has one for each of its parts.
   if (!card) {
     return view.open(tab.name, { tag_filter: [`^${escaped(shown)}${shown === stored ? "$" : ending}`] });
   }
@@ -73,7 +73,7 @@ function openTag({ stored, shown, panel, ending }: Tag) {
   window.setTimeout(() => card.classList.remove("found"), FOUND_MS);
 }
 
-/** The tag of a card's key, which is a tag, or a list of a tag and a run. */
+/** The tag in a card's key, which is either a tag or a list of a tag and a run. */
 function keyTag(key: string): string {
   try {
     const pair: unknown = JSON.parse(key);
@@ -97,7 +97,7 @@ function entryOf(hit: Hit): Entry {
   };
 }
 
-/** Hits as entries; the parts of one mesh are one, and letters in an end that is not shown are no hit. */
+/** Hits as entries; the parts of a mesh form one entry, and letters in an ending that is not shown do not count. */
 function entriesOf(hits: readonly Hit[]): Entry[] {
   const found = new Map<string, Entry>();
   for (const hit of hits) {
@@ -111,7 +111,7 @@ function entriesOf(hits: readonly Hit[]): Entry[] {
 
 // --- the box -------------------------------------------------------------------------------------------------
 
-/** A text with the letters that were found marked. */
+/** A text with the found letters marked. */
 function marked(text: string, places: readonly number[] = []): HTMLElement {
   const found = new Set(places);
   return make("bdi", {}, ...[...text].map((letter, place) => (found.has(place) ? make("b", {}, letter) : letter)));
@@ -149,7 +149,7 @@ function open(): void {
   let chosen = 0;
   let turn = 0;
   let waiting = 0;
-  /** What the list was found for, and whether Enter was pressed for what is not found yet. */
+  /** The text that the list answers, and whether Enter was pressed before the results arrived. */
   let answered = "";
   let pendingEnter = false;
 
@@ -232,7 +232,7 @@ function open(): void {
   closeBeside(box);
   box.addEventListener("close", () => {
     box.remove();
-    // What is still on its way is for nobody.
+    // Responses that are still pending are no longer wanted.
     turn += 1;
     pendingEnter = false;
     clearTimeout(waiting);

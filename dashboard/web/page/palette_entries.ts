@@ -1,16 +1,16 @@
-/** What the palette lists: which entries fit some letters, and how. */
+/** The palette's entries: which ones match the typed letters, and how well. */
 
 export interface Entry {
   title: string;
   hint: string;
   icon: string;
   act: () => unknown;
-  /** Where in the title the letters are that were searched for. */
+  /** The positions in the title of the letters searched for. */
   places?: number[];
   score?: number;
 }
 
-/** How well a text fits, as dashboard/runs/search.py has it; null where a letter is missing. */
+/** How well a text matches, as in dashboard/runs/search.py; null if a letter is missing. */
 export function fits(wanted: string, text: string): { score: number; places: number[] } | null {
   const letters = [...wanted.toLowerCase().replace(/\s+/g, "")];
   const folded = [...text.toLowerCase()];
@@ -27,7 +27,7 @@ export function fits(wanted: string, text: string): { score: number; places: num
     : { score: -(at || 0), places };
 }
 
-/** The entries that fit, best first; all of them while nothing is searched for. */
+/** The matching entries, best first; all of them if nothing is searched for. */
 export function bestFirst(entries: readonly Entry[], wanted: string): Entry[] {
   if (!wanted.trim()) return [...entries];
   const found = entries.flatMap((entry) => {
@@ -37,5 +37,5 @@ export function bestFirst(entries: readonly Entry[], wanted: string): Entry[] {
   return found.sort((one, other) => other.score - one.score);
 }
 
-/** A stored tag as its card calls it. */
+/** A stored tag as shown on its card. */
 export const tagShown = (tag: string, ending: string): string => ending ? tag.replace(new RegExp(ending), "") : tag;

@@ -1,6 +1,6 @@
 /**
- * Serves panels of other distributions: loads their modules, gives each its element and what it may use of the page,
- * and says which of them fails at what. docs/extending.md describes what is offered here: `API` counts its versions.
+ * Hosts panels of other distributions: loads their modules, gives each its element and access to parts of the page, and
+ * reports which of them fails at what. docs/extending.md describes this interface; `API` is its version.
  */
 import { type Command, register } from "../core/commands.ts";
 import { icon, iconButton, make } from "../core/dom.ts";
@@ -11,7 +11,7 @@ import type { PluginPage, PluginsListed } from "./messages.generated.ts";
 import { accepted, settingOf } from "./plugin_settings.ts";
 import { view } from "./view.ts";
 
-/** The version of what modules are given; it grows when something of it goes or means something else. */
+/** The version of the interface for modules; it increases when a part of it is removed or changes its meaning. */
 export const API = 1;
 
 export type What = "data" | "runs" | "settings" | "scheme";
@@ -19,9 +19,9 @@ type Scheme = "light" | "dark";
 
 export interface ShownRun {
   name: string;
-  /** What the page calls it. */
+  /** The name that the page shows. */
   label: string;
-  /** In the scheme that is shown. */
+  /** In the current color scheme. */
   color: string;
 }
 
@@ -30,31 +30,31 @@ export interface PluginCommand extends Pick<Command, "title" | "keys" | "gesture
   act: (event: KeyboardEvent) => unknown;
 }
 
-/** What the module of a plug-in is given. */
+/** The interface that a plug-in's module receives. */
 export interface PluginContext {
   readonly api: number;
-  /** The panel's. */
+  /** The panel's name. */
   readonly name: string;
-  /** Ends with the element: for listeners and requests. */
+  /** Aborts when the element is removed: for listeners and requests. */
   readonly signal: AbortSignal;
-  /** Grows with new data. */
+  /** Increases with new data. */
   revision(): number;
   scheme(): Scheme;
   /** The runs that are shown, in the order of their list. */
   runs(): ShownRun[];
-  /** A setting by its name without the panel's: "scale" of "spectrum.scale". */
+  /** The value of a setting, by its name without the panel's: "scale" for "spectrum.scale". */
   get(setting: string): unknown;
-  /** Sets it in the address of the page; `step` makes it a step that the back button undoes. */
+  /** Changes a setting in the page's address; with `step`, the back button undoes it. */
   set(setting: string, value: unknown, step?: boolean): void;
-  /** Calls back whenever one of these has changed. */
+  /** Calls back with what has changed, whenever something has. */
   onChange(listener: (what: What) => unknown): void;
-  /** The JSON of a route of the panel, by its path under `api/NAME/`. */
+  /** The JSON response of one of the panel's routes, by its path under `api/NAME/`. */
   ask(route: string, parameters?: Parameters, how?: How): Promise<unknown>;
-  /** The address of such a route, for pictures and links. */
+  /** The address of such a route, for images and links. */
   address(route: string, parameters?: Parameters): string;
-  /** Adds commands to the palette, and their keys to the sheet of keys. */
+  /** Adds commands to the palette, and their keys to the key sheet. */
   commands(commands: readonly PluginCommand[]): void;
-  /** Says something that needs no answer. */
+  /** Shows a brief message that needs no response. */
   say(text: string): void;
   /** Opens the panel's tab. */
   open(): void;
@@ -69,7 +69,7 @@ interface Module {
 interface Listener {
   plugin: PluginPage;
   hear: (what: What) => unknown;
-  /** What of the page it was told of last. */
+  /** The state of the page that the listener last knew of. */
   known: Record<"runs" | "settings", string>;
 }
 
@@ -84,7 +84,7 @@ const scheme = (): Scheme => document.documentElement.dataset.mantineColorScheme
 
 const told = new Set<string>();
 
-/** Says on the page what has failed, once, until it is closed. */
+/** Shows failures on the page, each one once, until closed. */
 function tellFailures(sentences: readonly string[]): void {
   const news = sentences.filter((sentence) => !told.has(sentence));
   if (!news.length) return;
@@ -104,7 +104,7 @@ function tellFailures(sentences: readonly string[]): void {
 
 function sentenceOf(plugin: PluginPage, doing: string, error: unknown): string {
   const message = messageOf(error);
-  // A route that failed has said so already.
+  // A route that failed has already reported it.
   if (message.startsWith("The plug-in ")) return message;
   return `The plug-in '${plugin.name}' of ${plugin.distribution} (stepscope.panels) failed: ${doing}: ${message}`;
 }
@@ -115,7 +115,7 @@ function failed(plugin: PluginPage, doing: string, error: unknown): string {
   return sentence;
 }
 
-/** Has a plug-in do something; what it fails at is said on the page. */
+/** Runs an action of a plug-in; its failure is shown on the page. */
 async function guarded<T>(plugin: PluginPage, doing: string, act: () => T): Promise<Awaited<T> | undefined> {
   try {
     return await act();
@@ -124,7 +124,7 @@ async function guarded<T>(plugin: PluginPage, doing: string, act: () => T): Prom
   }
 }
 
-/** The plug-in whose file an address or a stack names. */
+/** The plug-in whose file appears in an address or a stack trace. */
 const ownerOf = (text: string): PluginPage | undefined =>
   plugins.get(/\/plugins\/([a-z0-9_]+)\/[0-9a-f]+\//.exec(text)?.[1] ?? "");
 
@@ -139,7 +139,7 @@ function hearUncaught(): void {
   });
 }
 
-// --- what modules are given ----------------------------------------------------------------------------------
+// --- the interface for modules -------------------------------------------------------------------------------
 
 const settingsOf = (plugin: PluginPage) => {
   const all = new Map(plugin.settings.map((facts) => [facts.name, settingOf(facts)]));
@@ -190,7 +190,7 @@ function contextOf(plugin: PluginPage, signal: AbortSignal, everywhere: boolean)
         id: `${plugin.name}.${command.id}`,
         palette: plugin.name,
         act: (event) => {
-          // A key that an act refuses goes on to who is next.
+          // A key that the act does not handle goes on to the next handler.
           try {
             const done = command.act(event);
             if (done instanceof Promise) return void guarded(plugin, command.title, () => done);
@@ -211,7 +211,7 @@ function tellOne(listener: Listener, what: What): void {
   void guarded(listener.plugin, `its listener to ${what}`, () => listener.hear(what));
 }
 
-/** Tells each listener what of it has changed. */
+/** Tells each listener what has changed since it was last notified. */
 function compare(): void {
   for (const listener of [...listeners]) {
     const now = knownOf(listener.plugin);
@@ -231,7 +231,7 @@ export function tell(latest: number | null, failures: readonly string[] | null):
 
 // --- modules -------------------------------------------------------------------------------------------------
 
-/** Waits for a style sheet, also for one that cannot be read. */
+/** Waits until a style sheet has loaded or failed to load. */
 const styled = (address: string): Promise<void> =>
   new Promise((done) => {
     const link = make("link", { rel: "stylesheet", href: address });
@@ -291,14 +291,14 @@ async function mount(element: HTMLElement, plugin: PluginPage): Promise<void> {
   }
 }
 
-/** In the place of the panel: what it failed at. */
+/** Replaces the panel's contents with its failure. */
 function noteIn(element: HTMLElement, sentence: string): void {
   element.replaceChildren(
     make("div", { className: "notice plugin-failed", role: "alert" }, icon("alert", 20), make("p", {}, sentence)),
   );
 }
 
-/** The element that the open panel has for its module. */
+/** Mounts the open panel's module into its element, and unmounts the one before. */
 function look(): void {
   const element = document.querySelector<HTMLElement>("#panel [data-plugin]");
   const name = element?.dataset.plugin;

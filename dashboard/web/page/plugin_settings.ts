@@ -1,8 +1,8 @@
-/** Settings of plug-ins' panels, as the server tells of them. */
+/** Settings of plug-ins' panels, as described by the server. */
 import { choice, flag, names, number, type Setting, text } from "../core/setting.ts";
 import type { SettingFacts } from "./messages.generated.ts";
 
-/** The setting that Python declares. */
+/** The setting declared in Python. */
 export function settingOf({ name, kind, values, options, limits }: SettingFacts): Setting<unknown> {
   const value = values[0] ?? "";
   switch (kind) {
@@ -19,7 +19,7 @@ export function settingOf({ name, kind, values, options, limits }: SettingFacts)
   }
 }
 
-/** A value that a plug-in gives a setting, as the page keeps it: its default where the setting does not take it. */
+/** A setting's value from a plug-in, as the page keeps it: the default if the setting does not accept it. */
 export function accepted(setting: Setting<unknown>, value: unknown): unknown {
   const given = Array.isArray(value)
     ? value.map(String)

@@ -1,4 +1,4 @@
-/** Panels of other distributions: what serves them is loaded where there are any. */
+/** Panels of other distributions: their host is loaded only if there are any. */
 import { callbacks, noUpdate } from "../core/dash.ts";
 import { had } from "../core/lost_scripts.ts";
 import { view } from "./view.ts";
@@ -12,7 +12,7 @@ view.onBegin(({ plugins }) => {
 });
 
 callbacks("stepscope", {
-  /** There is new data, or what callbacks of plug-ins failed at. */
+  /** Passes on new data, and failures of plug-ins' callbacks. */
   async tellPlugins(revision: number | null, failures: string[] | null) {
     (await host)?.tell(revision, failures);
     return noUpdate();

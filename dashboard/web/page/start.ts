@@ -15,5 +15,5 @@ import "../cards/grid.ts";
 import "../cards/plotly.ts";
 import "../cards/step_slider.ts";
 
-/** Begin, once all callbacks that the server names are registered. */
+/** Start Dash, once all callbacks that the server refers to are registered. */
 export const start = (): unknown => new window.DashRenderer();

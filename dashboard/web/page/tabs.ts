@@ -1,5 +1,5 @@
-// The tabs in the room there is: first their icons go, then groups share a tab, then words of the header, then the last
-// tabs go into the menu "More". Where each is depends on the room alone: opening a tab moves none.
+// Fits the tabs into the available room: first their icons go, then groups share a tab, then words of the header go,
+// then the last tabs move into the "More" menu. Their places depend on the room alone: opening a tab moves none.
 import { beforeAll } from "../core/commands.ts";
 import { onFailedCallback } from "../core/dash.ts";
 import { make, within } from "../core/dom.ts";
@@ -7,7 +7,7 @@ import { type Choice, popover } from "../core/popover.ts";
 import { followPanel, mountedPanel, restPanel } from "./layout.ts";
 import { view } from "./view.ts";
 
-/** What the header does without, one after another, until all fits; `frame.css` says what each means. */
+/** What the header gives up, one after another, until everything fits; `frame.css` defines what each one means. */
 const SAVINGS = ["no-tab-icons", "grouped", "no-wordmark", "no-words"];
 const EDGE = 13; // pixels free at the right of the header
 const PHONE = window.matchMedia("(max-width: 600px)");
@@ -15,11 +15,11 @@ const PHONE = window.matchMedia("(max-width: 600px)");
 const header = () => document.querySelector<HTMLElement>("#frame > header");
 const more = () => document.getElementById("tabs-more");
 const isShown = (tab: HTMLElement) => tab.offsetWidth > 0;
-/** Tabs and those that stand for a group, in order. */
+/** All tabs, including those that stand for a group, in order. */
 const bar = () => [...document.querySelectorAll<HTMLElement>(".tabs [role=tab]")];
 const isGroup = (tab: HTMLElement) => tab.classList.contains("tab-group");
 
-/** The tabs that one stands for. */
+/** The tabs that a group's tab stands for. */
 function membersOf(group: HTMLElement): HTMLElement[] {
   const found: HTMLElement[] = [];
   for (let next = group.nextElementSibling; next?.matches(".in-group"); next = next.nextElementSibling) {
@@ -28,21 +28,21 @@ function membersOf(group: HTMLElement): HTMLElement[] {
   return found;
 }
 
-/** Texts in one place, as wide as the widest, of which one is seen. */
+/** Shows one of several texts that share a place as wide as the widest of them. */
 function showName(names: Element, shown: number): void {
   [...names.children].forEach((name, place) => name.classList.toggle("on", place === shown));
 }
 
 const isOpen = (tab: HTMLElement) => tab.getAttribute("aria-selected") === "true";
 
-/** A group's tab says which of its members is open. */
+/** Makes a group's tab show which of its members is open. */
 function follow(group: HTMLElement): void {
   const open = membersOf(group).findIndex(isOpen);
   group.setAttribute("aria-selected", String(open >= 0));
   showName(group.firstElementChild!, open + 1);
 }
 
-/** "More" says how many it has, or which of them is open. */
+/** Makes "More" show how many tabs it has, or which of them is open. */
 function nameMore(button: HTMLElement, hidden: readonly HTMLElement[]): void {
   const [names, count] = [...button.children] as HTMLElement[];
   const open = hidden.findIndex(isOpen);
@@ -55,7 +55,7 @@ function nameMore(button: HTMLElement, hidden: readonly HTMLElement[]): void {
   button.title = `${hidden.length} more tabs`;
 }
 
-/** The tabs that are in no other tab's menu and find no room. */
+/** The tabs that do not fit and are not in a visible group's menu. */
 const overflowing = () =>
   bar().filter((tab) => tab.hasAttribute("data-over")).flatMap((tab) => isGroup(tab) ? membersOf(tab) : [tab]);
 
@@ -64,13 +64,13 @@ function fit(): void {
   const tabs = bar();
   if (!head || !button || !tabs.length) return;
   const groups = tabs.filter(isGroup);
-  // Mantine names an element of its own, which is not there: what tabs switch is the panel of the page.
+  // Mantine refers to an element of its own, which does not exist: tabs switch the page's panel.
   tabs.forEach((tab) => tab.setAttribute("aria-controls", "panel"));
   tabs.forEach((tab) => tab.removeAttribute("data-over"));
   head.classList.remove(...SAVINGS);
   groups.forEach(follow);
   button.hidden = true;
-  // The last child, because what is too wide first takes the header's padding, which is no overflow.
+  // The last child, because content that is too wide first fills the header's padding, which is not an overflow.
   const isOver = () => head.lastElementChild!.getBoundingClientRect().right > head.getBoundingClientRect().right - EDGE;
   if (PHONE.matches) head.classList.add(...SAVINGS);
   else for (const saving of SAVINGS) if (isOver()) head.classList.add(saving);
@@ -88,17 +88,17 @@ function fit(): void {
   numbered().slice(0, 9).forEach((tab, place) => tab.title = `Key ${place + 1}`);
 }
 
-/** Tabs in the order in which they are counted: as they stand, then those in the menu. */
+/** Tabs in the order in which they are numbered: those in the bar, then those in the menu. */
 const numbered = () => [...bar().filter(isShown), ...overflowing()];
 
-/** The tab that the address names; without a name the first, and where there is none of that name, the marked one. */
+/** The tab named in the address: the first one if it names none, and the marked one if it names an unknown tab. */
 export function chosen() {
   const tabs = view.tabs();
   const [name] = view.values("tab");
   return name ? tabs.find((tab) => tab.name === name) ?? tabs.find((tab) => tab.open) : tabs[0];
 }
 
-/** Opens the n-th tab, or the menu of the group that it stands for; tells whether there is one. */
+/** Opens the nth tab, or the menu of the group that it stands for; returns whether there is one. */
 export function openNth(number: number): boolean {
   const tab = numbered()[number - 1];
   if (!tab) return false;
@@ -131,12 +131,12 @@ document.addEventListener("click", (event) => {
   if (group) openGroup(group);
   const button = within(event, "#tabs-more");
   if (button) openMenu(button, "More tabs", overflowing());
-  // Dash opens it too, a little later, and not where it is still marked because another tab is on its way.
+  // Dash opens it too, but a little later, and not if it is still marked because another tab is being opened.
   const tab = within(event, ".tabs [role=tab]:not(.tab-group)");
   if (tab) openTab(tab);
 });
 
-/** Arrows go along the tabs that are seen; Enter opens. */
+/** Arrow keys move along the visible tabs; Enter opens one. */
 const MOVES: Record<string, (at: number, last: number) => number> = {
   ArrowLeft: (at, last) => at ? at - 1 : last,
   ArrowRight: (at, last) => at < last ? at + 1 : 0,
@@ -150,14 +150,14 @@ beforeAll((event) => {
   shown[MOVES[event.key](shown.indexOf(tab), shown.length - 1)]?.focus();
 });
 
-// --- a tab whose panel is not here yet -----------------------------------------------------------------------
+// --- a tab whose panel has not arrived yet -------------------------------------------------------------------
 
-/** Since the page waits, some request had no answer. */
+/** Whether a request has failed since the page began to wait. */
 let hasFailed = false;
 
 /**
- * While another panel than the chosen tab's is on the page, it rests, so that neither mouse nor keys change what the user
- * has left; and the page says what it waits for: `frame.css` lets a moment pass before.
+ * While the page still has another panel than the chosen tab's, that panel is inert, so that neither mouse nor keys
+ * change what the user has left, and the page shows what it is waiting for, which `frame.css` delays for a moment.
  */
 function noteWaiting(): void {
   const panel = document.getElementById("panel");
@@ -181,7 +181,7 @@ onFailedCallback(() => {
   noteWaiting();
 });
 
-/** The panel that is on the page and takes keys. */
+/** The name of the panel that is on the page and takes keys. */
 export const panelInUse = (): string => document.querySelector("#panel[data-waits]") ? "" : mountedPanel();
 
 let fitting = 0;
@@ -192,7 +192,7 @@ const fitSoon = () => {
     fitting = 0;
     fit();
     followPanel();
-    // What this changed is no reason to do it again.
+    // Its own changes must not trigger another run.
     watching?.takeRecords();
   });
 };

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it. Mantine reads the same key of localStorage before the first paint.
+// Light, dark, or following the system. Mantine reads the same localStorage key before the first paint.
 import { setProps } from "../core/dash.ts";
 import { storage } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
@@ -15,12 +15,12 @@ export const theme = {
     const stored = storage.get(KEY);
     return stored === "light" || stored === "dark" ? stored : "auto";
   },
-  /** From light to dark and back, whatever was chosen. */
+  /** Switches between light and dark, whatever was chosen. */
   toggle() {
     const value = resolve(this.chosen()) === "dark" ? "light" : "dark";
     setProps("theme", { data: value });
   },
-  /** Opens the choice of all three beside a button. */
+  /** Opens a menu of all three choices beside a button. */
   choose(anchor: HTMLElement) {
     const chosen = this.chosen();
     popover.menu(
@@ -34,7 +34,7 @@ export const theme = {
       })),
     );
   },
-  /** Remembers the choice; returns what the page has to become, twice: for Mantine and for the charts. */
+  /** Remembers the choice; returns the resulting scheme twice: for Mantine and for the charts. */
   apply(choice: string): [string, string] {
     storage.set(KEY, choice);
     const scheme = resolve(choice);

@@ -1,9 +1,9 @@
-// Toolbars of panels in little room: beyond two rows, all but the first goes behind one button. And rows of choices that
-// are wider than the page (`side_scroll` of dashboard/page/controls.py): which end has more, and what its arrows do.
+// Toolbars of panels in little room: beyond two rows, all but the first row goes behind a button. Also, rows of choices
+// wider than the page (`side_scroll` in dashboard/page/controls.py): which ends have more, and what the arrows do.
 import { icon, make, within } from "../core/dom.ts";
 
 const BARS = ".toolbar:not(.profile-toolbar), .graph-toolbar, .timeline-toolbar, .pj-toolbar";
-/** Of two rows of controls with what is around them, in pixels. */
+/** The height of two rows of controls and the space around them, in pixels. */
 const MOST_HEIGHT = 98;
 
 interface Fold {
@@ -28,7 +28,7 @@ function foldOf(bar: HTMLElement): Fold {
   return fold;
 }
 
-/** The controls of a toolbar, and of boxes in it that are none for the layout; answers stand in it too, and stay. */
+/** The controls of a toolbar, and of boxes in it that have no layout of their own; results in it stay visible. */
 const itemsOf = (bar: Element): HTMLElement[] =>
   ([...bar.children] as HTMLElement[]).flatMap((item) =>
     item.matches(".options, [data-stays]") ? [] : getComputedStyle(item).display === "contents" ? itemsOf(item) : [item]
@@ -40,7 +40,7 @@ function arrange(bar: HTMLElement): void {
   const items = itemsOf(bar).filter((item) => item.hasAttribute("data-folded") || item.offsetHeight > 0);
   items.forEach((item) => item.removeAttribute("data-folded"));
   bar.removeAttribute("data-fold");
-  // Out of the way, but on the page: they may have the focus.
+  // Out of the way, but still on the page, since they may have the focus.
   const aside = [button, ...bar.querySelectorAll<HTMLElement>(":scope > [data-stays]")];
   for (const part of aside) part.style.position = "absolute";
   const folds = bar.offsetHeight > MOST_HEIGHT && items.length > 1;
@@ -62,7 +62,7 @@ function arrange(bar: HTMLElement): void {
   paintGutter(bar);
 }
 
-/** The line below a toolbar that stays goes on beside it, where the scrollbar is or would be. */
+/** Extends the line below a sticky toolbar to its side, where the scrollbar is or would be. */
 function paintGutter(bar: HTMLElement): void {
   const stays = bar.matches(".toolbar") && bar.offsetTop === 0 && bar.dataset.fold !== "open";
   document.getElementById("panel")?.style.setProperty("--toolbar", stays ? `${bar.offsetHeight}px` : "0px");
@@ -107,10 +107,10 @@ function watch(element: Element, begin: () => void): void {
 
 const inSight = new WeakMap<Element, Element>();
 
-/** Scrolls a row to the option that is chosen, once for each that is: then the row is where the user scrolled it. */
+/** Scrolls a row to the chosen option, once for each choice: after that, the row stays where the user scrolls it. */
 function showChosen(row: HTMLElement): void {
   const chosen = row.querySelector("input:checked")?.nextElementSibling;
-  // Where all is in sight nothing has to be, until more options or less room come.
+  // If the whole row is visible, there is nothing to do, unless it gets more options or less room.
   if (!chosen || row.scrollWidth <= row.clientWidth || inSight.get(row) === chosen) return;
   inSight.set(row, chosen);
   const [place, around] = [chosen.getBoundingClientRect(), row.getBoundingClientRect()];

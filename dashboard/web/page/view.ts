@@ -1,5 +1,5 @@
 // What the user sees, as URL parameters: the store "view" and the address bar hold the same query string.
-// Python's side of it is dashboard/page/state.py.
+// Its Python side is dashboard/page/state.py.
 import { callbackContext, callbacks, noUpdate, propsOf, setProps, settingId } from "../core/dash.ts";
 import { live } from "./live.ts";
 import { storage } from "../core/dom.ts";
@@ -20,7 +20,7 @@ const beginners: ((declared: Declared) => void)[] = [];
 const STORED = "stepscope-settings";
 const LATEST_START_MS = 3000;
 
-/** Query string with what is harmless in a query left readable: to the letter what `state.encode` writes. */
+/** The query string with characters that are harmless in a query left readable: exactly what `state.encode` writes. */
 function readable(params: URLSearchParams): string {
   const kept: Record<string, string> = {
     "%2F": "/",
@@ -37,7 +37,7 @@ function readable(params: URLSearchParams): string {
 
 /**
  * Writes the address bar and returns the new query string.
- * @param step whether the back button leads to what was before
+ * @param step whether the back button returns to the previous view
  */
 function remember(params: URLSearchParams, step?: boolean) {
   const before = current;
@@ -59,7 +59,7 @@ function stored(): Record<string, string[]> {
   }
 }
 
-/** Remembers the personal settings that were changed, and only those. */
+/** Remembers the personal settings that have changed, and only those. */
 function keepPersonal(before: URLSearchParams, after: URLSearchParams) {
   const changed = [...personal].filter((name) => !sameValues(before.getAll(name), after.getAll(name)));
   if (!changed.length) return;
@@ -71,14 +71,14 @@ function keepPersonal(before: URLSearchParams, after: URLSearchParams) {
   storage.set(STORED, JSON.stringify(kept));
 }
 
-/** A setting of an earlier version, as it is called now; a name of this version comes first. */
+/** A setting of an earlier version under its current name; null if the query also has the current name. */
 function renamed(name: string, value: string, names: { has(name: string): boolean }): [string, string] | null {
   const now = formerNames[name] ?? name;
   if (now !== name && names.has(now)) return null;
   return [now, formerValues[now]?.[value] ?? value];
 }
 
-/** The query of the address, which is rewritten where a setting or its value has another name now. */
+/** The query in the address, which is rewritten if a setting or its value has a new name. */
 function fromAddress(): string {
   const query = location.search.replace(/^\?/, "");
   const params = new URLSearchParams(query);
@@ -90,7 +90,7 @@ function fromAddress(): string {
   return found;
 }
 
-/** The view of a visit without a query: the personal settings. A query says all by itself. */
+/** The view at the start: the query, which is complete by itself, or without one, the personal settings. */
 function begin() {
   const query = fromAddress();
   if (query) return query;
@@ -107,10 +107,10 @@ function begin() {
   return found;
 }
 
-/** Makes a text control that is on the page show what the view says. */
+/** Makes a text control on the page match the view. */
 function follow(name: string) {
   const id = settingId(name) as Record<string, string>;
-  // As Dash writes the parts of an id: in the order of their names.
+  // Dash writes the parts of an id in the order of their names.
   if (!document.getElementById(JSON.stringify({ name: id.name, type: id.type }))) return;
   setProps(id, { value: new URLSearchParams(current).get(name) || "" });
 }
@@ -118,10 +118,10 @@ function follow(name: string) {
 const tabs = () => [...document.querySelectorAll<HTMLElement>(".tabs [role=tab]:not(.tab-group)")];
 const tabName = (tab: HTMLElement | undefined): string => (tab ? tab.id.slice(tab.id.indexOf("-tab-") + 5) : "");
 
-/** The tab that a query opens; without a name the first. */
+/** The tab that a query opens; the first one if it names none. */
 const opened = (query: string): string => new URLSearchParams(query).get("tab") || tabName(tabs()[0]);
 
-/** Mounts the open panel again, so that its controls show what the view says. */
+/** Mounts the open panel again, so that its controls match the view. */
 const remount = () => setProps("panel-again", { data: Date.now() });
 
 window.addEventListener("popstate", () => {
@@ -133,24 +133,24 @@ window.addEventListener("popstate", () => {
   current = next;
   setProps("view", { data: current });
   follow("run_filter");
-  // The server marks it too, but not where another question comes before its answer.
+  // The server marks it too, but not if another request comes before its response.
   if (!same && tabs().some((one) => tabName(one) === tab)) setProps(settingId("tab"), { value: tab });
   if (same) remount();
   for (const listener of listeners) listener();
 });
 
-/** Parameters whose controls are around the panel, which is no reason to make it again. */
+/** Parameters whose controls are outside the panel, so that it need not be made again for them. */
 const OF_FRAME = new Set(["tab", "run_filter"]);
-/** What the open panel was made of: the view, and a key that no other time has (`panel_stores` of page/controls.py). */
+/** What the open panel was made from: the view, and a key unique to that time (`panel_stores` in page/controls.py). */
 interface Made {
   key: string;
   view: string;
 }
 let seen = "";
-/** The panel was on its way while the view changed: its controls show the one that it was made of. */
+/** The view changed while the panel was on its way: its controls show the view that it was made from. */
 let isOutdated = false;
 
-/** Looks at a panel that has been mounted, before its controls say what is chosen: of Dash's callbacks any comes first. */
+/** Checks a newly mounted panel before its controls report their values; any of Dash's callbacks may come first. */
 function seePanel([made]: readonly (Made | undefined)[]): void {
   if (!made || made.key === seen) return;
   seen = made.key;
@@ -165,7 +165,7 @@ function sameValues(one: readonly string[], other: readonly string[]) {
   return one.length === other.length && one.every((value, index) => value === other[index]);
 }
 
-/** Sets a parameter, or removes it where that is its default. */
+/** Sets a parameter, or removes it if the value is its default. */
 function assign(params: URLSearchParams, name: string, values: readonly string[]) {
   if (sameValues(params.getAll(name), values)) return;
   params.delete(name);
@@ -174,7 +174,7 @@ function assign(params: URLSearchParams, name: string, values: readonly string[]
 
 let telling = false;
 
-/** Dash hears of the view behind the next frame: what listeners draw by themselves is on the screen before. */
+/** Tells Dash about the view after the next frame, so that what listeners draw themselves is on the screen first. */
 function tellDash() {
   if (telling) return;
   telling = true;
@@ -198,16 +198,16 @@ const assigning = (params: URLSearchParams): Assign => <T>(of: string | Setting<
     : assign(params, of.name, of.format(value as T));
 
 export const view = {
-  /** The parameters as they are now; changing them changes nothing until `update`. */
+  /** A copy of the current parameters; changing it has no effect on the view. */
   params: () => new URLSearchParams(current),
-  /** All values of a parameter, its default where it is absent. */
+  /** All values of a parameter, or its default if it is absent. */
   values(name: string): string[] {
     const found = new URLSearchParams(current).getAll(name);
     return found.length ? found : defaults[name] || [];
   },
   /**
-   * Changes the view: `change` gets the parameters and a function that sets one; `step` makes it a step that the back
-   * button undoes.
+   * Changes the view: `change` receives the parameters and a function that sets one; with `step`, the back button
+   * undoes the change.
    */
   update(change: (params: URLSearchParams, assign: Assign) => void, step?: boolean) {
     const params = new URLSearchParams(current);
@@ -216,13 +216,13 @@ export const view = {
     if (remember(params, step) !== before) tellDash();
   },
   query: () => current,
-  /** Has the server asked once more for the frame and the open tab. */
+  /** Requests the frame and the open tab from the server again. */
   askAgain: tellDash,
   /** Calls back whenever the view has changed. */
   onChange(listener: () => void) {
     listeners.push(listener);
   },
-  /** Calls back when the page begins, with what the server declares. */
+  /** Calls back when the page starts, with what the server declares. */
   onBegin(listener: (declared: Declared) => void) {
     beginners.push(listener);
   },
@@ -230,15 +230,15 @@ export const view = {
   read<T>(setting: Setting<T>): T {
     return setting.parse(new URLSearchParams(current).getAll(setting.name));
   },
-  /** Change a setting; `step` makes it a step that the back button undoes. */
+  /** Changes a setting; with `step`, the back button undoes the change. */
   write<T>(setting: Setting<T>, value: NoInfer<T>, step?: boolean) {
     this.update((_params, set) => set(setting, value), step);
   },
   /** The panel that shows tags of a kind of data. */
   panelOf: (kind: string): PanelFacts | undefined => panels.find(({ kinds }) => kinds.includes(kind)),
-  /** Whether the list of runs chooses what a panel shows. */
+  /** Whether the list of runs determines what a panel shows. */
   followsRuns: (panel: string): boolean => panels.find(({ name }) => name === panel)?.follows_runs ?? true,
-  /** The names of the tabs, and that of the open one. */
+  /** The tabs: their elements, names and titles, and which one is open. */
   tabs: () =>
     tabs().map((tab) => ({
       element: tab,
@@ -246,7 +246,7 @@ export const view = {
       title: tab.textContent ?? "",
       open: tab.getAttribute("aria-selected") === "true",
     })),
-  /** Opens a tab, with other parameters if need be, as a step that the back button undoes. */
+  /** Opens a tab, optionally with other parameters, as a step that the back button undoes. */
   open(name: string, others?: Record<string, readonly string[]>) {
     this.update((_params, set) => {
       set("tab", [name]);
@@ -254,13 +254,13 @@ export const view = {
     }, true);
     for (const other of Object.keys(others || {})) follow(other);
   },
-  /** Forgets what was remembered, and takes all personal settings back to their defaults. */
+  /** Forgets what was remembered, and resets all personal settings to their defaults. */
   reset() {
     localStorage.removeItem(STORED);
     this.update((params) => personal.forEach((name) => params.delete(name)));
     remount();
   },
-  /** The address of exactly this view, the open tab included. */
+  /** The address of exactly this view, including the open tab. */
   link() {
     const params = new URLSearchParams(current);
     const open = tabs().find((tab) => tab.getAttribute("aria-selected") === "true");
@@ -269,7 +269,7 @@ export const view = {
     return location.origin + location.pathname + (query ? "?" + query : "");
   },
   follow,
-  /** Adds `value` to a list parameter or takes it out. */
+  /** Adds `value` to a list parameter, or removes it. */
   toggle(list: string | Setting<readonly string[]>, value: string, on: boolean) {
     const name = typeof list === "string" ? list : list.name;
     this.update((params, set) => {
@@ -280,7 +280,7 @@ export const view = {
 };
 
 callbacks("stepscope", {
-  /** The page begins: takes the view from the address bar. */
+  /** When the page starts: takes the view from the address bar. */
   boot(settings: Declared) {
     defaults = settings.values;
     panels = settings.panels;
@@ -294,8 +294,8 @@ callbacks("stepscope", {
     return [current, new URLSearchParams(current).get("run_filter") || "", theme.chosen()];
   },
   /**
-   * Controls -> URL. Also called for controls that have been mounted: these say what the view says, or what is chosen
-   * where it says nothing.
+   * Controls -> URL. Also called for newly mounted controls: these report what the view says, or their own value if the
+   * view says nothing.
    */
   collect(_values: unknown, _checked: unknown, openPanel: string, made: readonly Made[]) {
     seePanel(made);
@@ -310,7 +310,7 @@ callbacks("stepscope", {
         continue;
       }
       if (trigger.value === undefined || trigger.value === null) continue;
-      // It says what was chosen before, and the panel is about to be made again.
+      // The control reports an earlier choice, and the panel is about to be made again.
       if (isOutdated && !OF_FRAME.has(name)) continue;
       const value = typeof trigger.value === "boolean" ? (trigger.value ? "on" : "off") : String(trigger.value);
       if (name === "tab") {
@@ -320,7 +320,7 @@ callbacks("stepscope", {
           step = true;
         }
       } else if (typeof trigger.value === "number") {
-        // A slider under the hand: what it passes on the way is not drawn.
+        // A slider that is being dragged: the values it passes on the way are not drawn.
         clearTimeout(settling[name]);
         settling[name] = window.setTimeout(() => view.update((_params, set) => set(name, [value])), 80);
       } else if (value === "") params.delete(name);
@@ -330,8 +330,8 @@ callbacks("stepscope", {
     return remember(params, step) === before ? noUpdate() : current;
   },
   /**
-   * View, revision and scheme -> the stores of the open panel; what it knows already is not told again. Runs when a
-   * panel has been mounted too, since any of the three may have changed while it was on its way.
+   * View, revision and scheme -> the stores of the open panel, except for values that it already has. Also runs when a
+   * panel has been mounted, since any of the three may have changed while it was on its way.
    */
   tellPanel(
     view: string,
@@ -344,17 +344,17 @@ callbacks("stepscope", {
     schemes: unknown[],
   ) {
     seePanel(made);
-    // What it is made again of is what Dash has heard.
+    // The new panel will be made from the view that Dash knows.
     if (isOutdated && view === current) {
       isOutdated = false;
       remount();
     }
     const news = (value: unknown, known: unknown[]) => known.map((old) => (old === value ? noUpdate() : value));
-    // Until the server's first word the panel has the revision that it was made of.
+    // Until the server first sends one, the panel keeps the revision that it was made from.
     const heard = (revision ?? null) === null ? revisions.map(noUpdate) : news(revision, revisions);
     return [news(view, views), heard, news(scheme ?? null, schemes)];
   },
-  /** The frame is there: from now on news are worth a look. */
+  /** When the frame exists: starts to listen for new data. */
   startLive() {
     live.start();
     return noUpdate();

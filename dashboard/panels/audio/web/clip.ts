@@ -1,4 +1,4 @@
-/** Which clip: that of a run, a tag, a step and a sample; and where the server has it. */
+/** Identifies a clip by run, tag, step and sample, and gives its address on the server. */
 import { Api, type Parameters } from "../../../web/core/request.ts";
 import { stepText } from "../../../web/core/dom.ts";
 
@@ -9,12 +9,12 @@ export interface Clip {
   tag: string;
   index: number;
   step: number;
-  /** Seconds since 1970; NaN where it is not known. */
+  /** Seconds since 1970; NaN if unknown. */
   wall: number;
   sample: number;
 }
 
-/** What names a clip in a request. With its moment the answer may be kept for good; only a finite time can be asked for. */
+/** Identifies a clip in a request. With its time, the answer can be cached for good; only finite times can be sent. */
 export const named = ({ run, tag, index, step, wall, sample }: Clip): Parameters => ({
   run,
   tag,

@@ -1,11 +1,11 @@
-/** What a user can do on a clip that has the focus. */
+/** Commands for a clip that has the focus. */
 import { type Command, register } from "../../../web/core/commands.ts";
 import { clipUrl } from "./clip.ts";
 import { player } from "./player.ts";
 import { zoomed } from "./span.ts";
 import { duration, type View, viewOf } from "./view.ts";
 
-/** An act on the clip that has the focus, which is `now` seconds into it; where none has, the key is not taken. */
+/** An action on the focused clip, whose position is `now` seconds; if no clip has the focus, the key is not handled. */
 const onClip = (act: (view: View, now: number, event: KeyboardEvent) => void) => (event: KeyboardEvent): boolean => {
   const view = viewOf(event.target);
   if (!view?.shown) return false;
@@ -13,7 +13,7 @@ const onClip = (act: (view: View, now: number, event: KeyboardEvent) => void) =>
   return true;
 };
 
-/** Keys of a picture; bound to each, so that they hold in the dialog of two clips, too. */
+/** Keys of a picture, bound to each one so that they also work in the dialog of two clips. */
 export const ON_CLIP: readonly Command[] = [
   {
     id: "audio.play",

@@ -1,4 +1,4 @@
-/** Two clips, A and B, one under the other on one time axis, and back and forth between them while they play. */
+/** Two clips, A and B, one above the other on a shared time axis, with switching between them during playback. */
 import { bind, tip } from "../../../web/core/commands.ts";
 import { icon, iconButton, make, stepText, within } from "../../../web/core/dom.ts";
 import { type Clip, clipName } from "./clip.ts";
@@ -8,7 +8,7 @@ import { player } from "./player.ts";
 import * as rows from "./row.ts";
 import { clamp, type Span } from "./span.ts";
 
-/** The bar at the foot of the panel that says what is under A and B. */
+/** Updates the bar at the bottom of the panel that shows the clips chosen as A and B. */
 export function tray(): void {
   const panel = document.querySelector(".panel.audio");
   if (!panel) return;

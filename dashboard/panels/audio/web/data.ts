@@ -1,4 +1,4 @@
-/** What the server knows of a clip (dashboard/panels/audio/routes.py), its waveform and its spectrogram. */
+/** The server's data on a clip (dashboard/panels/audio/routes.py): its facts, waveform and spectrogram. */
 import type { Column } from "../../../web/core/binary.ts";
 import { fileSize } from "../../../web/core/numbers.ts";
 import { reasonOf } from "../../../web/core/request.ts";
@@ -8,7 +8,7 @@ import type { Facts as Known, SpectrogramHeader, WaveformHeader } from "./messag
 import { clock, type Look } from "./scales.ts";
 
 export interface Facts extends Known {
-  /** Whether the error is a whole sentence. */
+  /** Whether the error is a complete sentence. */
   said?: boolean;
 }
 
@@ -44,15 +44,15 @@ export function factsText({ rate, channels, seconds, mime_type, format, size }: 
   return [...sound, ...(mime_type ? [format, fileSize(size)] : [])].join(" · ");
 }
 
-/** The lowest and the highest number of each pixel, by channel and then by pixel. */
+/** The lowest and highest value of each pixel, ordered by channel, then by pixel. */
 export interface Wave {
   bounds: Float32Array;
   width: number;
-  /** How many numbers are NaN or infinite. */
+  /** How many values are NaN or infinite. */
   notFinite: number;
 }
 
-/** Levels of half a decibel by frequency, the highest first, and then by pixel; 255 is `top` decibels. */
+/** Levels in half decibels, ordered by frequency from the highest down, then by pixel; 255 is `top` decibels. */
 export interface Spectrum {
   levels: Uint8Array;
   top: number;
@@ -61,7 +61,7 @@ export interface Spectrum {
   height: number;
 }
 
-/** Frames from `start` to before `stop`, as some pixels. */
+/** The frames from `start` up to but excluding `stop`, as `width` pixels. */
 export interface Stretch {
   start: number;
   stop: number;
@@ -83,7 +83,7 @@ export async function waveform(clip: Clip, stretch: Stretch, signal: AbortSignal
   return { bounds, width: answer.width, notFinite: answer.not_finite };
 }
 
-/** The spectrogram of one channel or (null) the mean of all. */
+/** The spectrogram of one channel or, if null, of the mean of all. */
 export async function spectrogram(
   clip: Clip,
   stretch: Stretch,

@@ -1,4 +1,4 @@
-/** A picture of a clip on a canvas. */
+/** Draws a clip on a canvas. */
 import type { Spectrum, Wave } from "./data.ts";
 import * as scales from "./scales.ts";
 import { GUTTER } from "./scales.ts";
@@ -6,14 +6,14 @@ import type { Span } from "./span.ts";
 
 export { GUTTER } from "./scales.ts";
 
-/** What a picture is drawn with. */
+/** Everything that a picture is drawn with. */
 export interface Drawn extends scales.Geometry {
   span: Span;
   height: number;
   look: scales.Look;
   rate: number;
   channels: number;
-  /** What the height of a waveform stands for. */
+  /** The amplitude that the height of a waveform represents. */
   amplitude: number;
   lanes: scales.Lane[];
   ink: string;
@@ -77,7 +77,7 @@ export function drawWave(
 
 const images = new WeakMap<Uint8Array, { canvas: HTMLCanvasElement; key: string }>();
 
-/** The levels as an image of their own size, made once for a range of decibels. */
+/** The levels as an image at their own size, made once for each range of decibels. */
 function levelsImage({ levels, width, height, top }: Spectrum, { floor, ceiling }: scales.Look): HTMLCanvasElement {
   const key = `${floor}:${ceiling}`;
   const known = images.get(levels);
@@ -119,7 +119,7 @@ export function drawAxes(context: CanvasRenderingContext2D, drawn: Drawn): void 
     if (!name) continue;
     context.textAlign = "left";
     context.font = `600 ${FONT}`;
-    // Beside a waveform; on a spectrogram, where the frequencies leave no room beside it.
+    // Beside a waveform, but on top of a spectrogram, whose frequency labels leave no room beside it.
     context.fillStyle = lane.kind === "wave" ? drawn.soft : "#fff";
     if (lane.kind === "wave") context.fillText(name, 8, lane.top + lane.height / 2);
     else context.fillText(name, GUTTER + 4, lane.top + 8);

@@ -1,11 +1,11 @@
-/** Entries of lists in the address: `KEY:VALUE`, where a key may hold colons, and clips that are compared. */
+/** Entries of lists in the address: `KEY:VALUE`, where a key may contain colons, and clips that are compared. */
 import type { Clip } from "./clip.ts";
 import type { Span } from "./span.ts";
 
 export const SLOTS = ["A", "B"] as const;
 export type Slot = typeof SLOTS[number];
 
-/** Key and value of an entry whose value has some parts. */
+/** The key and value of an entry whose value has a given number of parts. */
 export function split(entry: string, parts = 1): [string, string] {
   const all = entry.split(":");
   const value = all.splice(-parts);
@@ -20,7 +20,7 @@ export function spanOf(text: string): Span | null {
 
 export const spanText = ({ start, stop }: Span): string => `${+start.toFixed(5)}:${+stop.toFixed(5)}`;
 
-/** A clip and the slot that it is under; null where an entry says neither. */
+/** A clip and the slot it is in; null if the entry is invalid. */
 export function pinOf(entry: string): [Slot, Clip] | null {
   let parts: unknown;
   try {

@@ -1,9 +1,9 @@
-/** What the mouse does on a picture, and what is under it. */
+/** Mouse actions on a picture, and the values under the pointer. */
 import * as scales from "./scales.ts";
 import { moved, zoomed } from "./span.ts";
 import { duration, type View } from "./view.ts";
 
-/** Pixels from which a press that moves is a drag. */
+/** A press that moves at least this many pixels is a drag. */
 const DRAG = 5;
 
 function valueAt(view: View, x: number, y: number): string {
@@ -17,7 +17,7 @@ function valueAt(view: View, x: number, y: number): string {
   return [time, scales.channelName(lane.channel, drawn.channels), ...value].filter(Boolean).join(" · ");
 }
 
-/** The pixel of a picture that a moment lies in; null outside. */
+/** The pixel column of a picture that contains a moment; null outside. */
 function columnAt({ start, stop, width }: { start: number; stop: number; width: number }, seconds: number) {
   const column = Math.floor(((seconds - start) / (stop - start)) * width);
   return column >= 0 && column < width ? column : null;

@@ -24,7 +24,7 @@ export interface Facts {
   error: string;
 }
 
-/** The lowest and the highest number of each pixel of a stretch. */
+/** The minimum and maximum value of each pixel of a time range. */
 export interface WaveformHeader {
   channels: number;
   width: number;
@@ -32,7 +32,7 @@ export interface WaveformHeader {
   bounds: number;
 }
 
-/** Levels of half a decibel over frequency, the highest first, and time. */
+/** Levels in steps of half a decibel over frequency, highest first, and time. */
 export interface SpectrogramHeader {
   height: number;
   width: number;
@@ -41,7 +41,7 @@ export interface SpectrogramHeader {
   levels: number;
 }
 
-/** A run that has clips: when each was logged. */
+/** A run with clips, and when each was logged. */
 export interface RunClips {
   run: string;
   light: string;

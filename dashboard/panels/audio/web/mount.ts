@@ -1,4 +1,4 @@
-/** The audio panel: a card per tag with a clip of every shown run at one step. */
+/** The audio panel: one card per tag, with a clip of every visible run at one step. */
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { ready } from "../../../web/cards/loading.ts";
 import { css, viridis } from "../../../web/core/color.ts";
@@ -22,16 +22,16 @@ interface Run extends RunClips {
   points: Point[];
 }
 
-/** A row, and what is to be shown in it. */
+/** A row and the clip it should show. */
 interface Place {
   row: rows.Row;
   wanted: Clip | null;
   isSeen: boolean;
-  /** It plays, and what is newer waits until it does not. */
+  /** Whether it is playing, so that newer clips wait until it stops. */
   isWaiting: boolean;
 }
 
-/** What a card is made of while it is on the page. */
+/** The parts of a card while it is on the page. */
 interface Parts {
   body: HTMLElement;
   stepper: ReturnType<typeof stepper.create>;
@@ -51,9 +51,9 @@ interface Card {
 }
 const cards: Map<string, Card> = new Map();
 
-// --- what the URL says -------------------------------------------------------------------------------------
+// --- state in the URL --------------------------------------------------------------------------------------
 
-/** A list of `KEY:VALUE`, and how many parts its values have. */
+/** A list of `KEY:VALUE` entries, and the number of parts in its values. */
 interface List {
   setting: Setting<readonly string[]>;
   parts: number;
@@ -65,20 +65,20 @@ const ZOOMS: List = { setting: settings.zoom, parts: 2 };
 const entries = ({ setting, parts }: List): [string, string][] =>
   view.read(setting).map((entry) => split(entry, parts));
 
-/** The value that a list has for a key. */
+/** The value for a key in a list. */
 const entryOf = (list: List, key: string): string => entries(list).find(([one]) => one === key)?.[1] ?? "";
 
-/** Sets the value that a list has for a key; an empty one takes it out. */
+/** Sets the value for a key in a list; an empty value removes the entry. */
 function writeEntry(list: List, key: string, value: string): void {
   const rest = view.read(list.setting).filter((entry) => split(entry, list.parts)[0] !== key);
   view.write(list.setting, value ? [...rest, `${key}:${value}`] : rest);
 }
 
 const linked = () => view.read(settings.link);
-/** Step and repeat that the hand is at, by tag, before it is in the URL; null for the end. */
+/** Step and repeat, by tag, that the user is moving to and that are not in the URL yet; null for the end. */
 const held: Map<string, [number, number] | null> = new Map();
 const reported = () => JSON.stringify([linked(), view.read(settings.step)]);
-/** What the URL said of steps when it was last looked at or written. */
+/** The URL's step settings when they were last read or written. */
 let seen = "";
 
 function chosen(tag: string): [number, number] | null {
@@ -113,7 +113,7 @@ const sample = (card: Card) => Math.max(0, Math.floor(Number(entryOf(SAMPLES, ca
 
 const rowsOf = (card: Card): rows.Row[] => [...card.places.values()].map(({ row }) => row);
 
-/** Moves a card, and with it all others if they are linked; at the end it follows what is new. */
+/** Moves a card and, if cards are linked, all others; a card at the end follows new data. */
 function move(card: Card, at: number): void {
   const last = card.positions.length - 1;
   const { step, nth } = card.positions[at];
@@ -171,7 +171,7 @@ function zoom(card: Card, span: Span | null): void {
   layout(card);
 }
 
-/** All rows of a card show the same stretch of time. */
+/** Makes all rows of a card show the same time range. */
 function layout(card: Card): void {
   if (!card.parts?.body.isConnected) return;
   const { samples, which, whole } = card.parts;
@@ -198,7 +198,7 @@ const lazy = new IntersectionObserver(
   { rootMargin: "200px 0px" },
 );
 
-/** Brings a card in line with its data and the chosen step; `requested` where the user wants that, not new data. */
+/** Brings a card in line with its data and the chosen step; `requested` if this is due to the user, not to new data. */
 function refresh(card: Card, requested = false): void {
   if (!card.parts?.body.isConnected || !card.positions.length) return;
   const here = card.positions[position(card)];
@@ -216,7 +216,7 @@ function refreshPlace(place: Place, card: Card, run: Run, here: Point, requested
   const clip = { run: run.run, tag: card.tag, index, step, wall, sample: sample(card) };
   row.run = run;
   const isOtherHeard = row.url !== "" && row.url !== clipUrl(clip) && player.playing(row.url);
-  // New data never takes away what is being listened to.
+  // New data never interrupt a clip that the user is listening to.
   place.isWaiting = isOtherHeard && !requested;
   if (place.isWaiting) {
     row.other.textContent = `playing step ${stepText(row.clip?.step ?? 0)}; the newest is ${stepText(step)}`;
@@ -229,7 +229,7 @@ function refreshPlace(place: Place, card: Card, run: Run, here: Point, requested
 }
 
 player.onMove(() => {
-  // Leaving the panel takes the buttons away; what plays must not go on without them.
+  // Leaving the panel removes its buttons, and playback must not go on without them.
   if (!document.querySelector(".panel.audio")) player.pause();
   for (const card of cards.values()) {
     if ([...card.places.values()].some(({ isWaiting, row }) => isWaiting && !player.playing(row.url))) refresh(card);
@@ -269,7 +269,7 @@ function fill(card: Card): void {
   }
   card.runs.forEach((run, at) => {
     const { element } = (card.places.get(run.run) ?? addPlace(card, run)).row;
-    // Moving an element that is in its place already would stop a focus or a drag in it.
+    // Moving an element that is already in its place would interrupt a focus or a drag inside it.
     if (clips.children[at] !== element) clips.insertBefore(element, clips.children[at] ?? null);
   });
   refresh(card);
@@ -278,7 +278,7 @@ function fill(card: Card): void {
 // --- toolbar -----------------------------------------------------------------------------------------------
 
 function adjust(): void {
-  // Another setting is no reason to let go of what the hand moves; steps that came from elsewhere are.
+  // Steps that changed elsewhere replace those the user is moving to; other settings do not.
   if (seen !== reported()) held.clear();
   seen = reported();
   const { floor, ceiling } = views.look();

@@ -1,4 +1,4 @@
-/** The clips under A and B, as the address has them. */
+/** The clips pinned as A and B in the address. */
 import { view } from "../../../web/page/view.ts";
 import { type Clip, clipUrl } from "./clip.ts";
 import { pinOf, pinText, type Slot } from "./entries.ts";
@@ -16,7 +16,7 @@ function write(all: Map<Slot, Clip>): void {
 
 export const unpinAll = (): void => write(new Map());
 
-/** Puts a clip under A or B, or takes it away. */
+/** Pins a clip as A or B, or unpins it. */
 export function pin(slot: Slot, clip: Clip): void {
   const all = pinned();
   if (isPinned(slot, clip)) all.delete(slot);
@@ -29,5 +29,5 @@ export function isPinned(slot: Slot, clip: Clip | null): boolean {
   return there !== undefined && clip !== null && clipUrl(there) === clipUrl(clip);
 }
 
-/** Calls back whenever others are chosen. */
+/** Calls back whenever the choice of clips changes. */
 export const onPin = (listener: () => void): void => void listeners.push(listener);

@@ -1,15 +1,15 @@
-/** What plays. One clip at a time; the one that played before stays loaded, to go back and forth. */
+/** Playback, one clip at a time; the previous clip stays loaded for switching back and forth. */
 import { view } from "../../../web/page/view.ts";
 import { settings } from "./settings.generated.ts";
 
 const MOST_LOADED = 3;
 const UNPLAYABLE = "The browser cannot play this clip. Download it to hear it.";
 
-/** Loaded clips by URL, the one used last at the end. */
+/** Loaded clips by URL, the most recently used one last. */
 const loaded: Map<string, HTMLAudioElement> = new Map();
-/** Why a clip does not play, by URL. */
+/** Why a clip cannot be played, by URL. */
 const failed: Map<string, string> = new Map();
-/** The clip that plays, or was paused last. */
+/** The clip that is playing or was last paused. */
 let current = "";
 let ticking = 0;
 const listeners: (() => void)[] = [];
@@ -39,7 +39,7 @@ function create(url: string): HTMLAudioElement {
   element.addEventListener("error", () => {
     if (element.error) {
       failed.set(url, UNPLAYABLE);
-      // It stays broken: the next try loads the clip again.
+      // The element stays broken, so the next attempt loads the clip again.
       if (loaded.get(url) === element) loaded.delete(url);
     }
     follow();
@@ -61,7 +61,7 @@ function load(url: string): HTMLAudioElement {
   return element;
 }
 
-/** Plays a clip, from `at` seconds if given; whatever else plays stops. */
+/** Plays a clip, from `at` seconds if given; stops anything else that is playing. */
 async function play(url: string, at?: number): Promise<void> {
   if (current !== url) pause();
   current = url;
@@ -72,7 +72,7 @@ async function play(url: string, at?: number): Promise<void> {
   try {
     await element.play();
   } catch (error) {
-    // A pause that came first is no failure.
+    // A pause before playback began is not a failure.
     if (!(error instanceof DOMException && error.name === "AbortError")) failed.set(url, UNPLAYABLE);
   }
   follow();
@@ -82,7 +82,7 @@ const pause = (): void => loaded.get(current)?.pause();
 
 const playing = (url: string): boolean => url === current && loaded.get(url)?.paused === false;
 
-/** Goes to a place of a clip; it plays on if it plays. */
+/** Seeks to a position in a clip; playback continues if it was playing. */
 function seek(url: string, seconds: number): void {
   if (failed.has(url)) return follow();
   const element = load(url);
@@ -100,18 +100,18 @@ export const player = {
   playing,
   seek,
   toggle: (url: string): void => (playing(url) ? pause() : void play(url)),
-  /** Goes on with another clip at the place where this one is. */
+  /** Continues with another clip at the current position. */
   swap(url: string): void {
     const element = loaded.get(current);
     const at = element?.currentTime ?? 0;
     if (element && !element.paused) void play(url, at);
     else seek(url, at);
   },
-  /** Seconds into a clip; null where it is not the one that plays or was paused last. */
+  /** Position in a clip in seconds; null unless it is the one that is playing or was last paused. */
   time: (url: string): number | null => (url === current ? loaded.get(url)?.currentTime ?? null : null),
   error: (url: string): string => failed.get(url) ?? "",
-  /** Volume, speed and loop as the toolbar says. */
+  /** Applies the toolbar's volume, speed and loop settings. */
   adjust: (): void => loaded.forEach(adjust),
-  /** Calls back whenever something begins, ends or moves. */
+  /** Calls back whenever playback starts, stops or moves. */
   onMove: (listener: () => void): void => void listeners.push(listener),
 };

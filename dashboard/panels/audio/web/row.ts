@@ -1,4 +1,4 @@
-/** One clip with its buttons, facts, label and picture; in a card or side by side with another. */
+/** One clip with its buttons, facts, label and picture, in a card or beside another clip. */
 import { busy, ready, retryButton } from "../../../web/cards/loading.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { icon, iconButton, make, runLabel } from "../../../web/core/dom.ts";
@@ -20,7 +20,7 @@ export interface RowRun extends views.Colors {
 
 interface Options {
   zoom: (span: Span | null) => void;
-  /** Its facts are there. */
+  /** Called when its facts have arrived. */
   changed: () => void;
   lead?: HTMLElement;
   tall?: number;
@@ -40,27 +40,27 @@ export interface Row {
   note: HTMLElement;
   body: HTMLElement;
   view: views.View;
-  /** What was asked for last; its facts may not be here yet. */
+  /** The latest clip requested; its facts may not have arrived yet. */
   clip: Clip | null;
   loading: string;
-  /** What is shown. */
+  /** The facts of the clip that is shown. */
   known: data.Facts | null;
   url: string;
   notes: string;
 }
 
-/** Rows that are on the page. */
+/** Rows on the page. */
 const rows: Set<Row> = new Set();
 
-/** The colors of a run, of any row that shows it. */
+/** The colors of a run, from any row that shows it. */
 export const colorsOf = (run: string): views.Colors =>
   [...rows].find((row) => row.run.run === run)?.run ?? { light: "var(--accent)", dark: "var(--accent)" };
 
-/** Seconds of the longest clip of some rows. */
+/** The longest clip of some rows, in seconds. */
 export const longest = (all: Iterable<Row>): number =>
   Math.max(0, ...Array.from(all, ({ known }) => known?.seconds ?? 0));
 
-/** A button that plays looks and is called like one that pauses while it does. */
+/** Makes a play button look like a pause button, with its title, while its clip plays. */
 export function showPlaying(button: HTMLButtonElement, playing: boolean, size: number, title = ""): void {
   if (button.dataset.playing === String(playing)) return;
   button.dataset.playing = String(playing);
@@ -70,7 +70,7 @@ export function showPlaying(button: HTMLButtonElement, playing: boolean, size: n
   button.setAttribute("aria-label", title);
 }
 
-/** A row without a clip. */
+/** Creates a row without a clip. */
 export function create(run: RowRun, { zoom, changed, lead, tall }: Options): Row {
   const view = views.create({
     seek: (seconds) => row.url && player.seek(row.url, seconds),
@@ -148,7 +148,7 @@ function showNote(row: Row): void {
   if (row.note.textContent !== text) row.note.textContent = text;
 }
 
-/** Shows a clip; the promise is kept when its facts are there. */
+/** Shows a clip; the promise resolves when its facts have arrived. */
 export async function show(row: Row, clip: Clip): Promise<void> {
   const url = clipUrl(clip);
   if (row.loading === url) return;
@@ -181,7 +181,7 @@ export async function show(row: Row, clip: Clip): Promise<void> {
   follow(row);
 }
 
-/** Draws the row's stretch of time. */
+/** Draws a time range of the row's clip. */
 export function stretch(row: Row, span: Span): void {
   if (row.known && !row.known.error && row.clip) views.show(row.view, row.clip, row.known, row.run, span);
   follow(row);

@@ -1,4 +1,4 @@
-/** How clips are laid out and labeled: lanes, places of times and frequencies, ticks, colors of levels. */
+/** Layout and labels of clips: lanes, positions of times and frequencies, ticks, colors of levels. */
 import { viridis } from "../../../web/core/color.ts";
 import type { ValueOf } from "../../../web/core/setting.ts";
 import { MOST_CHANNELS } from "./messages.generated.ts";
@@ -12,7 +12,7 @@ const GAP = 3;
 
 export type Frequencies = ValueOf<typeof settings.frequencies>;
 
-/** How clips are drawn, as the toolbar says. */
+/** How clips are drawn, according to the toolbar. */
 export interface Look {
   pictures: ValueOf<typeof settings.pictures>;
   fft: number;
@@ -21,7 +21,7 @@ export interface Look {
   amplitude: ValueOf<typeof settings.amplitude>;
   floor: number;
   ceiling: number;
-  /** How many times as high as in a card. */
+  /** Height relative to a card. */
   tall: number;
 }
 
@@ -35,7 +35,7 @@ export interface WaveLane extends Place {
 }
 export interface SpectrumLane extends Place {
   kind: "spectrum";
-  /** Null for the mean of all. */
+  /** Null for the mean of all channels. */
   channel: number | null;
 }
 export type Lane = WaveLane | SpectrumLane;
@@ -65,7 +65,7 @@ export function lanes(channels: number, look: Pick<Look, "pictures" | "spectra" 
 export const channelName = (channel: number | null, channels: number): string =>
   channel === null || channels < 2 ? "" : channels === 2 ? "LR"[channel] : String(channel + 1);
 
-/** Places of times on a picture of some width, and back. */
+/** Converts times to positions on a picture of some width, and back. */
 export interface Geometry {
   plot: number;
   x: (seconds: number) => number;
@@ -95,7 +95,7 @@ export function palette(top: number, floor: number, ceiling: number): Uint32Arra
 const mel = (hertz: number) => 2595 * Math.log10(1 + hertz / 700);
 const unmel = (value: number) => 700 * (10 ** (value / 2595) - 1);
 
-/** Place of a frequency in a lane, 0 at its bottom, 1 at its top; and back. */
+/** Converts a frequency to a position in a lane, from 0 at its bottom to 1 at its top, and back. */
 export interface FrequencyScale {
   place: (hertz: number) => number;
   hertz: (place: number) => number;
@@ -106,7 +106,7 @@ export const frequencyScale = (rate: number, scale: Frequencies): FrequencyScale
     ? { place: (hertz) => mel(hertz) / mel(rate / 2), hertz: (place) => unmel(place * mel(rate / 2)) }
     : { place: (hertz) => hertz / (rate / 2), hertz: (place) => (place * rate) / 2 };
 
-/** Frequencies that are labeled in a lane of some height: as many as have room. */
+/** The frequencies labeled in a lane of some height, as many as fit. */
 export function frequencyTicks(rate: number, scale: Frequencies, height: number): number[] {
   const most = rate / 2;
   const candidates: number[] = [];
@@ -126,19 +126,19 @@ export function frequencyTicks(rate: number, scale: Frequencies, height: number)
 
 const MINUTES = [60, 120, 300, 600, 1800, 3600, 7200, 18000, 36000];
 
-/** The smallest of 1, 2 and 5 times a power of ten that is not less. */
+/** The smallest step of at least `least` that is 1, 2 or 5 times a power of ten. */
 export function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   return [1, 2, 5].map((factor) => factor * power).find((step) => step >= least * (1 - 1e-9)) ?? 10 * power;
 }
 
-/** The same of seconds, which from a quarter of a minute on are parts or multiples of minutes. */
+/** The same for seconds; from a quarter of a minute on, steps are fractions or multiples of a minute. */
 export function timeStep(least: number): number {
   if (least > 30) return MINUTES.find((step) => step >= least) ?? 36000 * Math.ceil(least / 36000);
   return least <= 10 ? roundStep(least) : least > 15 ? 30 : 15;
 }
 
-/** Multiples of a step, 200 at most. */
+/** Multiples of a step, at most 200. */
 export function multiples(from: number, to: number, step: number): number[] {
   const first = Math.ceil(from / step - 1e-9);
   const found: number[] = [];
@@ -146,7 +146,7 @@ export function multiples(from: number, to: number, step: number): number[] {
   return found;
 }
 
-/** A time with as many digits as a step between two times needs. */
+/** Formats a time with as many digits as needed to tell times one step apart. */
 export function clock(seconds: number, step: number): string {
   const digits = Math.min(6, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
   if (seconds < 60 && step < 60) return seconds.toFixed(digits) + " s";

@@ -1,4 +1,4 @@
-/** Stretches of time. */
+/** Ranges of time. */
 
 const LEAST_SPAN = 0.0005;
 
@@ -8,7 +8,7 @@ export interface Span {
   stop: number;
 }
 
-/** A stretch inside a clip of some length; null for the whole. */
+/** Limits a range to a clip of some length; null for the whole clip. */
 export function clamp(span: Span | null, length: number): Span | null {
   if (!span || !(span.stop > span.start) || !length) return null;
   const wide = Math.min(length, Math.max(LEAST_SPAN, span.stop - span.start));
@@ -16,13 +16,13 @@ export function clamp(span: Span | null, length: number): Span | null {
   return wide >= length * 0.999 ? null : { start, stop: start + wide };
 }
 
-/** A stretch some times as long in which a moment keeps its place; none begins before 0. */
+/** Scales a range around a fixed moment; no range begins before 0. */
 export function zoomed({ start, stop }: Span, around: number, factor: number): Span {
   const left = Math.max(0, around - (around - start) * factor);
   return { start: left, stop: left + (stop - start) * factor };
 }
 
-/** The stretch a share of its length later. */
+/** Moves a range by a share of its length. */
 export function moved({ start, stop }: Span, share: number): Span {
   const left = Math.max(0, start + share * (stop - start));
   return { start: left, stop: left + stop - start };

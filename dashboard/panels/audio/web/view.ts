@@ -34,13 +34,13 @@ export interface View {
   readout: HTMLElement;
   handlers: Handlers;
   tall: number;
-  /** What it shows. */
+  /** The clip that is shown. */
   shown: { clip: Clip; facts: data.Facts; colors: Colors } | null;
-  /** The stretch of time that all views of a card share. */
+  /** The time range, which all views of a card share. */
   span: Span;
   waves: (data.Wave & Span) | null;
   spectra: Map<number | null, data.Spectrum & Span>;
-  /** What was asked for last. */
+  /** The key of the latest request. */
   requested: string;
   abort: AbortController;
   settling: ReturnType<typeof setTimeout> | undefined;
@@ -49,13 +49,13 @@ export interface View {
 
 const views = new WeakMap<Element, View>();
 
-/** That of an element, or the one around it. */
+/** The view of an element, or of the nearest element around it. */
 export function viewOf(element: EventTarget | null): View | null {
   const found = element instanceof Element ? element.closest(".audio-view") : null;
   return (found && views.get(found)) ?? null;
 }
 
-/** How clips are drawn, as the toolbar says. */
+/** How clips are drawn, according to the toolbar. */
 export function look(tall = 1): scales.Look {
   return {
     pictures: page.read(settings.pictures),
@@ -113,7 +113,7 @@ export function create(handlers: Handlers, tall = 1): View {
   return view;
 }
 
-/** Seconds of the clip; 0 where they are not known. */
+/** The duration of the clip in seconds; 0 if unknown. */
 export const duration = (view: View): number => view.shown?.facts.seconds ?? 0;
 
 export function show(view: View, clip: Clip, facts: data.Facts, colors: Colors, span: Span): void {
@@ -127,7 +127,7 @@ export function show(view: View, clip: Clip, facts: data.Facts, colors: Colors, 
   refresh(view);
 }
 
-/** Draws with what is there, and asks for what is not. */
+/** Draws what is available and requests what is missing. */
 export function refresh(view: View): void {
   if (!view.shown?.facts.rate || !view.element.clientWidth) return;
   paint(view);
@@ -136,7 +136,7 @@ export function refresh(view: View): void {
   else view.settling = setTimeout(() => void ask(view), SETTLE_MS);
 }
 
-/** Asks for the pictures of the stretch that is shown. */
+/** Requests the pictures of the visible time range. */
 async function ask(view: View): Promise<void> {
   if (!view.shown) return;
   const { span, shown: { clip, facts } } = view;
@@ -200,7 +200,7 @@ const heightOf = (lanes: readonly scales.Lane[]): number => {
   return last.top + last.height + 2 + scales.AXIS;
 };
 
-/** Pixels of a picture of one channel: most clips have one, and how many is not known before the clip is. */
+/** Height of a one-channel picture in pixels: most clips have one channel, and the number is known only once loaded. */
 export const likelyHeight = (tall?: number): number => heightOf(scales.lanes(1, look(tall)));
 
 function paint(view: View): void {
@@ -253,7 +253,7 @@ function paint(view: View): void {
   draw.drawAxes(context, drawn);
 }
 
-/** What the height of a waveform stands for. */
+/** The amplitude that the height of a waveform represents. */
 function amplitude({ amplitude }: scales.Look, waves: data.Wave | null): number {
   if (amplitude !== "fit" || !waves) return 1;
   let most = 0;
@@ -261,7 +261,7 @@ function amplitude({ amplitude }: scales.Look, waves: data.Wave | null): number 
   return most || 1;
 }
 
-/** The line that moves while the clip plays. */
+/** Places the line that moves while the clip plays. */
 export function playhead(view: View, seconds: number | null): void {
   const { drawn, head, element } = view;
   const at = seconds === null || !drawn ? -1 : drawn.x(seconds);
@@ -273,7 +273,7 @@ export function playhead(view: View, seconds: number | null): void {
   element.setAttribute("aria-valuetext", scales.clock(seconds, 0.01));
 }
 
-/** Draws all views again: settings or the scheme have changed. */
+/** Redraws all views after the settings or the color scheme changed. */
 export function refreshAll(): void {
   for (const element of document.querySelectorAll(".audio-view")) {
     const view = views.get(element);

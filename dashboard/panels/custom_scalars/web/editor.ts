@@ -91,7 +91,7 @@ function change(act: () => unknown) {
 const adder = (label: string, act: () => unknown) =>
   make("button", { type: "button", className: "add", onclick: () => change(act) }, label);
 
-/** Buttons that move an entry of a list up, and take it away. */
+/** Buttons that move an entry of a list up or remove it. */
 function moves<T>(list: T[], index: number): HTMLButtonElement[] {
   const swap = () => list.splice(index - 1, 2, list[index], list[index - 1]);
   return [
@@ -157,13 +157,13 @@ function patternForms(tags: string[]): HTMLElement[] {
   return [...forms, adder("Add tags", () => tags.push(""))];
 }
 
-/** How many tags an expression matches now. */
+/** Shows how many tags an expression matches now. */
 async function tell(pattern: string, place: HTMLElement) {
   place.dataset.pattern = pattern;
   if (!pattern) return void (place.textContent = "");
   const requested = { pattern: pattern.slice(0, LONGEST_PATTERN), view: view.query() };
   const found = await api.ask<Matches>("matches", requested).catch(messageOf);
-  // Another one may have been typed meanwhile.
+  // Another expression may have been typed meanwhile.
   if (place.dataset.pattern !== pattern) return;
   if (typeof found === "string") return void Object.assign(place, { textContent: "not counted", title: found });
   const { count, tags, error } = found;

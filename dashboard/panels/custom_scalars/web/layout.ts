@@ -2,7 +2,7 @@
 import type { SentChart, SentLayout, SentMargin } from "./messages.generated.ts";
 
 export type Margin = Required<SentMargin>;
-/** Either lines of all tags that expressions match, or lines with margins. */
+/** Either lines for all tags that match expressions, or lines with margins. */
 export type Chart =
   | { title: string; kind: "multiline"; tags: string[] }
   | { title: string; kind: "margin"; series: Margin[] };
@@ -25,7 +25,7 @@ const chartOf = ({ title = "", multiline, margin }: SentChart): Chart =>
     ? { title, kind: "margin", series: (margin.series ?? []).map((one) => ({ ...newMargin(), ...one })) }
     : { title, kind: "multiline", tags: multiline?.tag ?? [] };
 
-/** The categories without what was left empty. */
+/** The categories without anything that was left empty. */
 function filled(categories: readonly Category[]): Category[] {
   const full = (chart: Chart): Chart =>
     chart.kind === "margin"
@@ -39,7 +39,7 @@ function filled(categories: readonly Category[]): Category[] {
 const lines = (chart: Chart): string[] =>
   chart.kind === "margin" ? chart.series.flatMap(({ value, lower, upper }) => [value, lower, upper]) : chart.tags;
 
-/** The layout as the server takes it. */
+/** The layout in the form that the server accepts. */
 export const written = (categories: readonly Category[]): SentLayout => ({
   category: filled(categories).map(({ title, closed, charts }) => ({
     title,

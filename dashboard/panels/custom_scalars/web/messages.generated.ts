@@ -1,24 +1,24 @@
 // Made from stepscope.dashboard.panels.custom_scalars.messages by `python -m tools.generate_page`; change them there.
 
-/** The layouts of all runs as one, and where another one would be written. */
+/** The layouts of all runs merged into one, and where another one would be written. */
 export interface LayoutAnswer {
   folder: string;
   layout: SentLayout;
 }
 
-/** Scalar tags that an expression matches: how many, the first of them, and what is wrong with it. */
+/** Scalar tags that an expression matches: their number, the first of them, and the error in the expression. */
 export interface Matches {
   count: number;
   tags: string[];
   error: string;
 }
 
-/** A layout as protobuf writes it as JSON: without what is empty. */
+/** A layout as protobuf writes it as JSON: without empty fields. */
 export interface SentLayout {
   category?: SentCategory[];
 }
 
-/** Charts under a title; closed at first, or not. */
+/** Charts under a title; closed by default, or not. */
 export interface SentCategory {
   title?: string;
   closed?: boolean;
@@ -32,7 +32,7 @@ export interface SentChart {
   margin?: SentMargins;
 }
 
-/** Regular expressions of tags. */
+/** Regular expressions for tags. */
 export interface SentMultiline {
   tag?: string[];
 }

@@ -1,4 +1,4 @@
-/** What went wrong, first to last, with the first bad value in one sentence on top. */
+/** Everything that went wrong, in order, under a one-sentence summary of the first bad value. */
 import { icon, make, stepText } from "../../../web/core/dom.ts";
 import { counted, integer } from "../../../web/core/numbers.ts";
 import { type Api, messageOf } from "../../../web/core/request.ts";
@@ -58,7 +58,7 @@ export class AlertsView implements SubView {
     }
   }
 
-  /** What the address says is selected, else what went bad first. */
+  /** Selects the observation in the address, or else the first bad one. */
   #select(): void {
     const [state, found] = [this.#state, this.#found];
     if (!state || !found) return;

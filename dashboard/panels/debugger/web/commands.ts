@@ -1,4 +1,4 @@
-/** What the keys of the Debugger do. */
+/** The keyboard commands of the Debugger. */
 import type { Act, Command, Group } from "../../../web/core/commands.ts";
 import { view } from "../../../web/page/view.ts";
 import { openPage } from "./links.ts";
@@ -7,7 +7,7 @@ import { settings } from "./settings.generated.ts";
 
 type Page = (typeof settings.view.options)[number];
 
-/** The commands of a panel that may not be there yet. */
+/** Returns the commands of a panel that may not exist yet. */
 export function groupsOf(panel: () => DebuggerPanel | null): Group[] {
   const isOn = (page: Page) => () => panel() !== null && view.read(settings.view) === page;
   const on = (

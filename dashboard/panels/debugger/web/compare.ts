@@ -1,4 +1,4 @@
-/** Two recordings: the first tensor that differs, and all that do. */
+/** Compares two recordings: the first tensor that differs, and all that do. */
 import { make, stepText } from "../../../web/core/dom.ts";
 import { counted, integer } from "../../../web/core/numbers.ts";
 import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
@@ -54,7 +54,7 @@ export class CompareView implements SubView {
 
   show(state: State): void {
     const others = state.recordings.filter(({ id }) => id !== state.id);
-    // Where there is one alone, there is nothing to choose.
+    // With only one other recording, there is nothing to choose.
     const other = view.read(settings.other) || (others.length === 1 ? others[0].id : "");
     const tolerance = view.read(settings.tolerance);
     offer(

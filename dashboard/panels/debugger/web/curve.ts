@@ -1,4 +1,4 @@
-/** The curve of the selected row: a figure over steps, what of it is bad, and the value where it was kept. */
+/** The curve of the selected row: a figure over steps, its bad points, and the value where it was kept. */
 import { make, stepText } from "../../../web/core/dom.ts";
 import { counted } from "../../../web/core/numbers.ts";
 import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
@@ -44,14 +44,14 @@ export class CurveBox {
     points: this.#shown ? this.#shown.arrays[this.#shown.steps].length : 0,
   });
 
-  /** A line at a step, and how the elements were spread there. */
+  /** Draws a line at a step and shows how the elements were distributed there. */
   point(step: number | null): void {
     this.#step = step;
     this.#chart?.showCursor(step);
     void this.#spreadOut();
   }
 
-  /** Asks how the elements of the shown tensor were spread at the chosen step, or at the last. */
+  /** Requests the distribution of the shown tensor's elements at the chosen step, or at the last one. */
   async #spreadOut(): Promise<void> {
     const shown = this.#shown;
     if (!shown) return;
@@ -105,7 +105,7 @@ export class CurveBox {
     }
   }
 
-  /** Says why there is no curve; that of another tensor does not stay below it. */
+  /** Reports why there is no curve, and hides the curve of any other tensor. */
   #fail(error: unknown, again: () => unknown): void {
     this.#key = "";
     this.#shown = null;

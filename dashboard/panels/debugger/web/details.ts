@@ -1,4 +1,4 @@
-/** All that is known of one observation: its figures, what it was given and what was made of it, its stack and code. */
+/** Everything known about one observation: its figures, its inputs and consumers, its stack and code. */
 import { onKnown } from "../../../curves/web/profiled_steps.ts";
 import { make, stepText, when } from "../../../web/core/dom.ts";
 import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
@@ -30,7 +30,7 @@ export class Details {
     onKnown(() => this.#profiled());
   }
 
-  /** Shows an observation; null empties the box, with a word of what to do. Resolves when it, or a newer one, is there. */
+  /** Shows an observation; null empties the box and shows a hint. Resolves once it, or a newer one, is shown. */
   show(state: State, number: number | null, hint: string): Promise<void> {
     const key = `${state.id} ${state.version} ${number}`;
     if (key !== this.#key) {
@@ -50,7 +50,7 @@ export class Details {
     const asking = this.#asking = new AbortController();
     try {
       const found = await this.#api.ask<ObservationDetails>("observation", { id, number }, { signal: asking.signal });
-      // By now it is the newer one that shows.
+      // A newer observation is being shown by now.
       if (asking.signal.aborted) return await this.#showing;
       this.shown = found;
       this.#draw(id, run, curves, found);
@@ -77,7 +77,7 @@ export class Details {
         : []),
     ];
     const row = make("div", { className: "debugger-links" }, ...links);
-    // Which steps were profiled may be known later.
+    // Which steps were profiled may only become known later.
     this.#profiled = () => {
       const timeline = toTimeline(run, step);
       if (!timeline) return;
@@ -165,7 +165,7 @@ function figures({ figures: all }: ObservationDetails): HTMLElement {
 
 function stackOf(stack: readonly CodeLine[]): HTMLElement[] {
   if (!stack.length) return [make("h3", {}, "Stack"), make("p", { className: "debugger-none" }, "No stack was kept.")];
-  // The innermost call first, as people look for where it happened; calls inside libraries that follow each other fold.
+  // The innermost call comes first, since readers look for where it happened; runs of library calls are folded.
   const rows: HTMLElement[] = [];
   let inside: CodeLine[] = [];
   const fold = () => {

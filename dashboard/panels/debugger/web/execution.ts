@@ -1,4 +1,4 @@
-/** Every execution in order, filtered, with all that is known of the selected one beside. */
+/** Lists every execution in order, filtered, with everything known about the selected one beside the list. */
 import { make, stepText } from "../../../web/core/dom.ts";
 import { integer } from "../../../web/core/numbers.ts";
 import { type Api, messageOf, type Parameters } from "../../../web/core/request.ts";
@@ -61,7 +61,7 @@ export class ExecutionView implements SubView {
   #filter = "";
   #key = "";
   #wanted = "";
-  /** Keys that lead on from the selected execution, how many of them wait, and where the last one has led. */
+  /** Key presses that move on from the selected execution, how many are waiting, and where the last one led. */
   #going: Promise<void> = Promise.resolve();
   #waiting = 0;
   #reached = "";
@@ -154,7 +154,7 @@ export class ExecutionView implements SubView {
     details: this.#details.shown?.number ?? null,
   });
 
-  /** To the first input of the selected execution that is not finite. */
+  /** Goes to the first input of the selected execution that is not finite. */
   walkUp(): void {
     this.#fromSelected((shown) => {
       if (!shown) say("Choose an execution first");
@@ -163,7 +163,7 @@ export class ExecutionView implements SubView {
     });
   }
 
-  /** To the next or the previous execution of the same tensor. */
+  /** Goes to the next or previous execution of the same tensor. */
   along(by: 1 | -1): void {
     this.#fromSelected((shown) => {
       const next = by > 0 ? shown?.following : shown?.previous;
@@ -178,11 +178,11 @@ export class ExecutionView implements SubView {
   }
 
   /**
-   * Goes on from the selected execution when all is known of it, and after the keys that were pressed before; not where
-   * another was chosen by hand since.
+   * Moves on from the selected execution once everything about it has loaded and earlier key presses are done, unless
+   * another one has been chosen by hand in the meantime.
    */
   #fromSelected(go: (shown: ObservationDetails | null) => void): void {
-    // A key that is held down repeats faster than answers come.
+    // A key that is held down repeats faster than answers arrive.
     if (this.#waiting >= MOST_WAITING) return;
     if (!this.#waiting) this.#reached = view.read(settings.at);
     this.#waiting += 1;
@@ -191,7 +191,7 @@ export class ExecutionView implements SubView {
       if (!this.#state || !isMeant()) return;
       await this.#showDetails(this.#state);
       const { shown } = this.#details;
-      // Why nothing is known of it stands in its place.
+      // The reason why nothing is known about it is shown instead.
       if (!isMeant() || (!shown && this.#reached !== "")) return;
       go(shown);
       this.#reached = view.read(settings.at);
@@ -266,7 +266,7 @@ export class ExecutionView implements SubView {
   }
 }
 
-/** Offers what there is to choose among; hidden where that is nothing. */
+/** Offers the available options; hidden if there are none. */
 function choice(
   element: HTMLSelectElement,
   all: readonly (readonly [string, string])[],

@@ -1,4 +1,4 @@
-/** Ways from what went wrong to where it was made, inside the panel and to the other panels. */
+/** Links from what went wrong to where it was made, within the panel and to other panels. */
 import { profiledAtStep, showStep } from "../../../curves/web/profiled_steps.ts";
 import { rangeOf } from "../../../curves/web/trace_steps.ts";
 import { type Api, messageOf } from "../../../web/core/request.ts";
@@ -10,7 +10,7 @@ import { settings } from "./settings.generated.ts";
 type Write = Parameters<Parameters<typeof view.update>[0]>[1];
 type Page = (typeof settings.view.options)[number];
 
-/** Opens a sub-view, as a step that the back button undoes. */
+/** Opens a sub-view as a step that the back button undoes. */
 export function openPage(
   page: Page,
   others: (set: Write) => void = () => {},
@@ -23,7 +23,7 @@ export function openPage(
 
 const FILTERS = [settings.search, settings.phase, settings.operation, settings.module, settings.device] as const;
 
-/** Takes all filters of executions away. */
+/** Clears all filters of executions. */
 export function clearFilters(set: Write): void {
   for (const filter of FILTERS) set(filter, "");
   set(settings.bad, false);
@@ -31,21 +31,21 @@ export function clearFilters(set: Write): void {
   set(settings.tensor, "");
 }
 
-/** The list of executions with one of them selected, without filters that may hide it. */
+/** Opens the list of executions with one of them selected, without filters that may hide it. */
 export const toObservation = (number: number): void =>
   openPage("execution", (set) => {
     clearFilters(set);
     set(settings.at, String(number));
   });
 
-/** All executions that made a tensor. */
+/** Lists all executions that made a tensor. */
 export const toExecutionsOf = (tensor: number): void =>
   openPage("execution", (set) => {
     clearFilters(set);
     set(settings.tensor, String(tensor));
   });
 
-/** The row of a tensor in the map. */
+/** Shows the row of a tensor in the map. */
 export const toRow = (tensor: number): void =>
   openPage("map", (set) => {
     set(settings.tensor, String(tensor));
@@ -53,7 +53,7 @@ export const toRow = (tensor: number): void =>
     set(settings.phase, "");
   });
 
-/** All executions of a step. */
+/** Lists all executions of a step. */
 export const toStep = (step: number): void =>
   openPage("execution", (set) => {
     clearFilters(set);
@@ -67,10 +67,10 @@ export const toLine = (path: string, line: number): void =>
     set(settings.line, String(line));
   });
 
-/** A step on the curves of the run. */
+/** Shows a step on the curves of the run. */
 export const toScalars = (run: string, step: number): void => void showStep(run, step);
 
-/** A step on the Timeline; null where it was not profiled. */
+/** Returns an action that shows a step on the Timeline, or null if the step was not profiled. */
 export function toTimeline(run: string, step: number): (() => void) | null {
   const entry = profiledAtStep(run, step);
   if (!entry) return null;
@@ -82,13 +82,13 @@ export function toTimeline(run: string, step: number): (() => void) | null {
     });
 }
 
-/** The operation or the module in the Graph. */
+/** Shows the operation or module in the Graph. */
 export async function toGraph(api: Api, id: string, number: number): Promise<void> {
   const place = () => [...view.values("tab"), view.read(settings.view), view.read(settings.at)].join("\n");
   const before = place();
   try {
     const { graph, node, problem } = await api.ask<GraphPlace>("graph_place", { id, number });
-    // Who went elsewhere meanwhile stays there.
+    // If the user has gone elsewhere in the meantime, stay there.
     if (place() !== before) return;
     if (problem) say(problem);
     else view.open("graph", { "graph.id": [graph], "graph.node": [node], "graph.search": [], "graph.function": [] });

@@ -1,4 +1,4 @@
-/** The health map: a figure of all tensors over all steps, and the curve of the selected one. */
+/** The health map: one figure of all tensors over all steps, and the curve of the selected tensor. */
 import { make, stepText } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
 import { counted, integer } from "../../../web/core/numbers.ts";
@@ -59,7 +59,7 @@ export class MapView implements SubView, Held {
   #asking: AbortController | null = null;
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #telling: ReturnType<typeof setTimeout> | undefined;
-  /** Of the row that is selected: its place, or -1. */
+  /** The places of the selected row and step, or -1. */
   #selected = { row: -1, step: -1 };
 
   constructor(api: Api) {
@@ -110,7 +110,7 @@ export class MapView implements SubView, Held {
       const rowsMoved = other || JSON.stringify(filter) !== this.#stage.dataset.filter;
       this.#stage.dataset.filter = JSON.stringify(filter);
       this.#key = key;
-      // What was seen whole stays so.
+      // A view that showed everything keeps showing everything.
       if (rowsMoved) this.rowCount = 0;
       if (other) this.stepCount = 0;
       void this.#ask();
@@ -132,7 +132,7 @@ export class MapView implements SubView, Held {
     figure: this.#answer?.figure ?? null,
   });
 
-  // --- what the hand does --------------------------------------------------------------------------------------
+  // --- pointer input -------------------------------------------------------------------------------------------
 
   changed(): void {
     this.#drawSoon();
@@ -208,7 +208,7 @@ export class MapView implements SubView, Held {
     }
     this.#choose(row, step);
   }
-  /** The execution of the selected cell. */
+  /** Opens the execution of the selected cell. */
   openSelected(): void {
     const { first } = this.#cellSteps();
     const tensor = view.read(settings.tensor);
@@ -256,7 +256,7 @@ export class MapView implements SubView, Held {
     this.#drawSoon();
   }
 
-  /** What row stands at a place where lines stand for several. */
+  /** Looks up the tensor at a row when each line covers several rows. */
   async #nameRow(row: number): Promise<void> {
     const asked = { ...this.#parameters(), row_begin: row, row_end: row + 1, lines: 1, columns: 1 };
     const answer = await this.#api.ask<Answer>("map", asked).catch(() => null);
@@ -279,7 +279,7 @@ export class MapView implements SubView, Held {
     this.#curve.point(step);
   }
 
-  /** Shows the selection of the address. */
+  /** Shows the selection given in the address. */
   #select(): void {
     const state = this.#state;
     if (!state) return;
@@ -363,7 +363,7 @@ export class MapView implements SubView, Held {
       });
       if (asking.signal.aborted) return;
       this.#search.refuse(answer.search_problem);
-      // What was found before stays while somebody types.
+      // Keep the earlier results while the user is typing.
       if (answer.search_problem) return this.#answer ? undefined : this.#say("The search expression cannot be used.");
       this.#answer = answer;
       if (!this.rowCount || (wholeRows && answer.total !== this.rowCount)) {
@@ -395,7 +395,7 @@ export class MapView implements SubView, Held {
     this.#canvas.hidden = Boolean(text);
   }
 
-  /** What is seen of the steps goes to the address. */
+  /** Writes the visible range of steps to the address. */
   #tell(): void {
     const answer = this.#answer;
     if (!answer || !this.element.isConnected) return;

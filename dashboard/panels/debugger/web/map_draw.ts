@@ -1,4 +1,4 @@
-/** Draws the map: cells, names of rows, steps, the selection and the first bad cell. */
+/** Draws the map: cells, row names, steps, the selection, and the first bad cell. */
 import { css } from "../../../web/core/color.ts";
 import { measure } from "../../../web/core/canvas_text.ts";
 import { stepText } from "../../../web/core/dom.ts";
@@ -20,7 +20,7 @@ export interface Layout {
   plotHeight: number;
 }
 
-/** What is drawn. */
+/** Everything needed to draw the map. */
 export interface Picture {
   answer: Answer;
   cells: Cells;
@@ -31,7 +31,7 @@ export interface Picture {
   selectedRow: number;
   /** Place of the selected step among those observed, or -1. */
   selectedStep: number;
-  /** The box that a hand draws, in pixels of the canvas. */
+  /** The box being drawn by hand, in canvas pixels. */
   box: { x0: number; y0: number; x1: number; y1: number } | null;
 }
 
@@ -70,13 +70,13 @@ const yOf = (layout: Layout, rows: Span, row: number) =>
 const xOf = (layout: Layout, steps: Span, step: number) =>
   layout.left + ((step - steps.begin) / (steps.end - steps.begin || 1)) * layout.plotWidth;
 
-/** The first step of the column at a place among the steps. */
+/** Returns the first step of the column at a place among the steps. */
 export function stepNumber(answer: Answer, place: number): number {
   const column = cellAt(answer.arrays[answer.edges], place, answer.columns);
   return answer.arrays[answer.steps][Math.max(Math.min(column, answer.columns - 1), 0)];
 }
 
-/** The name of a line; where another line of its name is another phase's, that says which. */
+/** Returns the name of a line, with its phase if that tells it apart from another line of the same name. */
 export const nameOf = ({ name, phase }: Pick<MapAnswer["names"][number], "name" | "phase">): string =>
   phase === "forward" || phase === "eager" || phase === "graph" ? name : `${name} · ${phase}`;
 
@@ -192,7 +192,7 @@ function drawMarks(pen: CanvasRenderingContext2D, layout: Layout, picture: Pictu
   }
 }
 
-/** Around the first bad cell, seen on any color. */
+/** Draws a ring around the first bad cell, visible on any color. */
 function ring(pen: CanvasRenderingContext2D, x: number, y: number, color: Variable): void {
   for (const [radius, width, style] of [[8, 4, color("--surface")], [8, 2, color("--ink")]] as const) {
     pen.beginPath();
@@ -203,7 +203,7 @@ function ring(pen: CanvasRenderingContext2D, x: number, y: number, color: Variab
   }
 }
 
-/** What colors mean: a strip with its numbers where any were measured, and what is not finite. */
+/** Draws the legend: a color strip with numbers if any were measured, and the colors of non-finite values. */
 export function drawLegend(canvas: HTMLCanvasElement, scale: HeatScale | null, wide: number): void {
   const pen = canvas.getContext("2d");
   if (!pen) return;

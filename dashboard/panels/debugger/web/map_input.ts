@@ -1,22 +1,22 @@
-/** What pointer and wheel do to the map. */
+/** Handles pointer and wheel input on the map. */
 import type { Layout } from "./map_draw.ts";
 import { rowAtY, stepAtX } from "./map_draw.ts";
 import { moved, type Span, within, zoomed } from "./viewport.ts";
 
-/** What the hand works on. */
+/** The view that the input acts on. */
 export interface Held {
   layout: Layout;
   rows: Span;
   steps: Span;
-  /** All of them. */
+  /** The totals. */
   rowCount: number;
   stepCount: number;
   box: { x0: number; y0: number; x1: number; y1: number } | null;
-  /** The view has changed. */
+  /** Called when the view has changed. */
   changed(): void;
   hover(at: { x: number; y: number } | null): void;
   choose(row: number, step: number): void;
-  /** All of it again. */
+  /** Shows everything again. */
   reset(): void;
 }
 
@@ -89,7 +89,7 @@ export function attach(canvas: HTMLCanvasElement, of: () => Held | null): void {
       const rows = [rowAtY(held.layout, held.rows, box.y0), rowAtY(held.layout, held.rows, box.y1)].sort((a, b) =>
         a - b
       );
-      // A box that is flat in one direction zooms in the other alone.
+      // A box that is flat in one direction zooms only in the other.
       if (Math.abs(box.x1 - box.x0) > 12) {
         held.steps = within({ begin: Math.floor(steps[0]), end: Math.ceil(steps[1]) }, held.stepCount, FEWEST_STEPS);
       }

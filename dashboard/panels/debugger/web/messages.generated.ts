@@ -3,13 +3,13 @@
 export const FIGURES = ["size", "nan", "positive_infinity", "negative_infinity", "zeros", "negatives", "minimum", "maximum", "mean", "variance", "l2", "absolute_mean", "underflow", "overflow"];
 export const MOST_ROWS = 1000;
 
-/** All of them. */
+/** All recordings and dumps. */
 export interface Recordings {
   revision: number;
   recordings: Recording[];
 }
 
-/** An opened recording in short; `problem` says why one cannot be shown, and then the rest is empty. */
+/** Overview of an opened recording; if it cannot be shown, `problem` is the reason and the rest is empty. */
 export interface Overview {
   id: string;
   problem: string;
@@ -31,7 +31,7 @@ export interface Overview {
   files: number;
 }
 
-/** What went wrong, first to last. */
+/** Everything that went wrong, first to last. */
 export interface Alerts {
   verdict: Verdict;
   alerts: AlertRow[];
@@ -65,7 +65,7 @@ export interface MapAnswer {
   steps: number;
 }
 
-/** A figure of one tensor over steps; the fields are places of columns in `arrays`. */
+/** A figure of a tensor over steps. `steps`, `high`, `low`, `mean` and `bad` are places of columns in `arrays`. */
 export interface Curve {
   tensor: TensorFacts;
   figure: "size" | "nan" | "positive_infinity" | "negative_infinity" | "zeros" | "negatives" | "minimum" | "maximum" | "mean" | "variance" | "l2" | "absolute_mean" | "underflow" | "overflow";
@@ -81,7 +81,7 @@ export interface Curve {
   first_bad: number | null;
 }
 
-/** How the elements of a tensor were spread at a step. */
+/** Distribution of a tensor's elements at a step. */
 export interface SpreadAnswer {
   step: number;
   edges: number[];
@@ -99,13 +99,13 @@ export interface ObservationPage {
   rows: ObservationRow[];
 }
 
-/** Where an observation is among those that pass a filter. */
+/** Position of an observation among those that pass a filter. */
 export interface ObservationPlace {
   place: number;
   total: number;
 }
 
-/** All that is known of one observation. */
+/** Everything known about one observation. */
 export interface ObservationDetails {
   number: number;
   tensor: TensorFacts;
@@ -127,7 +127,7 @@ export interface ObservationDetails {
   graph: string;
 }
 
-/** Where in a graph a tensor is made. */
+/** The place in a graph where a tensor is made. */
 export interface GraphPlace {
   graph: string;
   node: string;
@@ -152,12 +152,12 @@ export interface ValueAnswer {
   counts: number;
 }
 
-/** All that were kept. */
+/** All source files that were kept. */
 export interface SourceList {
   files: SourceRow[];
 }
 
-/** A file of code with its marks. */
+/** A source file with its marks. */
 export interface SourceAnswer {
   path: string;
   host: string;
@@ -166,7 +166,7 @@ export interface SourceAnswer {
   left_out: number;
 }
 
-/** Two recordings compared, the first difference first. */
+/** Comparison of two recordings, first difference first. */
 export interface CompareAnswer {
   sentence: string;
   differences: DifferenceRow[];
@@ -191,13 +191,13 @@ export interface Recording {
   scalars: boolean;
 }
 
-/** A kind of operation, and how many tensors it makes. */
+/** A kind of operation, and the number of tensors it makes. */
 export interface Operation {
   name: string;
   tensors: number;
 }
 
-/** What went bad first. */
+/** Verdict on what went bad first. */
 export interface Verdict {
   sentence: string;
   good: boolean;
@@ -219,7 +219,7 @@ export interface AlertRow {
   line: CodeLine | null;
 }
 
-/** How many alerts a rule gave. */
+/** Number of alerts that a rule raised. */
 export interface RuleCount {
   rule: string;
   title: string;
@@ -243,7 +243,7 @@ export interface MapCell {
   observation: number;
 }
 
-/** What is known of a tensor whatever its value. */
+/** Facts about a tensor that do not depend on its value. */
 export interface TensorFacts {
   number: number;
   name: string;
@@ -256,7 +256,7 @@ export interface TensorFacts {
   graph: string;
 }
 
-/** A line of the list of executions. */
+/** A row of the list of executions. */
 export interface ObservationRow {
   number: number;
   step: number;
@@ -284,7 +284,7 @@ export interface FigureOf {
   value: number | string | null;
 }
 
-/** A line of code on the way to an operation. */
+/** A line of code on the call stack of an operation. */
 export interface CodeLine {
   path: string;
   line: number;
@@ -294,7 +294,7 @@ export interface CodeLine {
   kept: boolean;
 }
 
-/** Lines of code around one. */
+/** Lines of code around a given line. */
 export interface Excerpt {
   path: string;
   first: number;
@@ -302,7 +302,7 @@ export interface Excerpt {
   lines: string[];
 }
 
-/** A tensor that was taken, or made of it, with the observation that belongs to it; null where there is none. */
+/** An input, or a tensor computed from the value, with the observation that belongs to it; null if there is none. */
 export interface Related {
   tensor: TensorFacts;
   observation: number | null;
@@ -314,7 +314,7 @@ export interface Related {
   nan: number | string | null;
 }
 
-/** A file of code. */
+/** A source file. */
 export interface SourceRow {
   index: number;
   path: string;
@@ -325,7 +325,7 @@ export interface SourceRow {
   library: boolean;
 }
 
-/** What was made on the way over a line. */
+/** Tensors made with a line on the call stack. */
 export interface LineMark {
   line: number;
   tensors: number;

@@ -1,4 +1,4 @@
-/** Joins the Debugger panel to the page: the selector opens recordings, the address says what is seen of them. */
+/** Connects the Debugger panel to the page: the selector opens recordings; the address holds their view. */
 import { noUpdate } from "../../../web/core/dash.ts";
 import { register } from "../../../web/core/commands.ts";
 import { groupsOf } from "./commands.ts";
@@ -7,7 +7,7 @@ import { DebuggerPanel } from "./panel.ts";
 let panel: DebuggerPanel | null = null;
 export const current = (): DebuggerPanel | null => panel?.host.isConnected ? panel : null;
 
-/** Shows what the selector and the address say; called again with every revision of the data. */
+/** Shows what the selector and the address ask for; called again with every revision of the data. */
 export function show(recording: string | null, _view: string, revision: number | null, scheme: string | null) {
   const host = document.getElementById("debugger-host");
   const tools = document.getElementById("debugger-tools");

@@ -1,4 +1,4 @@
-/** Owns what the Debugger shows: which recording is open, and its sub-views. */
+/** Owns the state of the Debugger: which recording is open, and its sub-views. */
 import { know } from "../../../curves/web/profiled_steps.ts";
 import { make } from "../../../web/core/dom.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
@@ -37,7 +37,7 @@ export class DebuggerPanel {
     return this[view.read(settings.view)];
   }
 
-  /** Brings all up to date with the selector, the address and the data. */
+  /** Brings everything up to date with the selector, the address, and the data. */
   show(recording: string, revision: number | null, scheme: string): void {
     this.#scheme = scheme === "dark" ? "dark" : "light";
     const asked = `${recording} ${revision}`;
@@ -63,7 +63,7 @@ export class DebuggerPanel {
     ...this.page.facts(),
   });
 
-  /** Numbers of one recording are none of another. */
+  /** Forgets the numbers of one recording, which mean nothing in another. */
   #forget(): void {
     this.#state = null;
     view.update((_params, set) => {

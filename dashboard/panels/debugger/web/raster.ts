@@ -1,4 +1,4 @@
-/** The map as pixels. */
+/** Paints the map as pixels. */
 import type { Rgb } from "../../../web/core/color.ts";
 import { BAD, type HeatScale } from "./scale.ts";
 import { cellAt, type Span } from "./viewport.ts";
@@ -11,7 +11,7 @@ export interface Cells {
   bad: ArrayLike<number>;
   /** The first row of each line. */
   rows: ArrayLike<number>;
-  /** Behind the last row. */
+  /** One past the last row. */
   rowEnd: number;
   /** Where each column begins among the steps, and where the last one ends. */
   edges: ArrayLike<number>;
@@ -24,16 +24,16 @@ export interface Pixels {
 }
 
 const BAD_WORDS = ["", "not finite", "infinite", "NaN"];
-/** What is in a cell, by `Cells.bad` of the server. */
+/** Describes the content of a cell, given the server's `Cells.bad`. */
 export const badText = (bad: number): string => BAD_WORDS[bad] ?? "";
 const STEPS = 255;
-/** Pixels of a stripe. */
+/** Width of a stripe, in pixels. */
 const STRIPE = 3;
 
-/** As a canvas keeps it in memory. */
+/** Packs a color the way a canvas keeps it in memory. */
 export const packed = ([r, g, b]: Rgb): number => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-/** Paints cells into pixels that show some rows and steps; what is not in the cells stays clear. */
+/** Paints cells into pixels that show some rows and steps; anything not in the cells stays clear. */
 export function paint(
   { pixels, width, height }: Pixels,
   cells: Cells,

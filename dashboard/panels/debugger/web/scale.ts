@@ -1,23 +1,23 @@
-/** Colors of the map: log scales, one side or two, that people who see few colors can tell apart. */
+/** Colors of the map: one- or two-sided log scales that people with color blindness can tell apart. */
 import { type Rgb, scaleOf, viridis } from "../../../web/core/color.ts";
 
-/** What the whole map has of a figure; NaN where it has nothing. */
+/** The range of a figure over the whole map; NaN if there is none. */
 export interface Extent {
   low: number;
   high: number;
   /** The least magnitude above zero. */
   least: number;
-  /** Whether values below zero mean something else than those above. */
+  /** Whether values below zero mean something different from those above. */
   signed: boolean;
 }
 
-/** Magnitudes that are further apart than this are told apart no more. */
+/** The most decades that a scale spans; magnitudes farther apart are no longer distinguished. */
 const DECADES = 12;
 const LIGHT: readonly Rgb[] = [[20, 78, 156], [97, 160, 214], [240, 241, 243], [238, 162, 84], [153, 72, 4]];
 const DARK: readonly Rgb[] = [[108, 184, 255], [43, 98, 163], [42, 46, 54], [163, 92, 26], [255, 176, 92]];
-/** What is zero, where a log scale has no place for it. */
+/** The color of zero if a log scale has no place for it. */
 const ZERO: Record<"light" | "dark", Rgb> = { light: [214, 217, 222], dark: [58, 62, 70] };
-/** Of what is not finite: stripes, so that no color of the scale is taken for them. */
+/** Stripes for non-finite values, so that they are not mistaken for any color of the scale. */
 export const BAD: Record<"nan" | "infinite" | "not_finite", [Rgb, Rgb]> = {
   nan: [[230, 0, 110], [255, 205, 228]],
   infinite: [[235, 80, 0], [255, 226, 170]],
@@ -25,14 +25,14 @@ export const BAD: Record<"nan" | "infinite" | "not_finite", [Rgb, Rgb]> = {
 };
 
 export interface HeatScale {
-  /** Where a value lies, 0 to 1; NaN for none, -1 for zero of a one-sided scale. */
+  /** Returns where a value lies, 0 to 1; NaN for no value, -1 for zero on a one-sided scale. */
   share(value: number): number;
   color(value: number): Rgb;
-  /** Values at equal distances of the legend. */
+  /** Returns values at equal distances along the legend. */
   ticks(count: number): number[];
 }
 
-/** The scale for all of a map. */
+/** Returns the scale for a whole map. */
 export function heatScale(extent: Extent, scheme: "light" | "dark"): HeatScale {
   const reach = Math.max(Math.abs(extent.low), Math.abs(extent.high));
   const top = Number.isFinite(reach) && reach > 0 ? Math.min(reach, 3.4e38) : 1;
@@ -50,7 +50,7 @@ export function heatScale(extent: Extent, scheme: "light" | "dark"): HeatScale {
     };
   }
   const mixed = scaleOf(scheme === "dark" ? DARK : LIGHT);
-  // Below the least magnitude it is the middle; a tenth of each side is kept for that to be seen.
+  // Magnitudes below the least fall in the middle; part of each side is reserved so that it stays visible.
   const share = (value: number) => value === 0 ? 0.5 : 0.5 + Math.sign(value) * (0.06 + 0.44 * sized(Math.abs(value)));
   return {
     share,

@@ -1,4 +1,4 @@
-/** Files of code as they were when the program ran, with lines marked by how bad what they made was. */
+/** Source files as they were when the program ran, with lines marked by how bad the values they made were. */
 import { make, toClipboard } from "../../../web/core/dom.ts";
 import { saveText } from "../../../web/core/download.ts";
 import { counted, integer } from "../../../web/core/numbers.ts";
@@ -24,7 +24,7 @@ export class SourceView implements SubView {
   #code = make("div", { className: "debugger-code", tabIndex: 0, role: "region", "aria-label": "Code" });
   #key = "";
   #opened = "";
-  /** File and line that were brought into sight last. */
+  /** The file and line last scrolled into view. */
   #marked = "";
   #list: readonly SourceRow[] = [];
   #shown: SourceAnswer | null = null;
@@ -124,14 +124,14 @@ export class SourceView implements SubView {
     );
   }
 
-  /** Shows the line of the address, else the one that made something bad first. */
+  /** Shows the line in the address, or else the one that first made something bad. */
   #mark(): void {
     const wanted = view.read(settings.line) || String(firstBad(this.#shown?.marks ?? [])?.line ?? "");
     for (const row of this.#code.querySelectorAll("[aria-current]")) row.removeAttribute("aria-current");
     const row = wanted ? this.#code.querySelector<HTMLElement>(`[data-line="${wanted}"]`) : null;
     if (!row) return this.opened();
     row.setAttribute("aria-current", "true");
-    // Whoever has gone elsewhere since stays there.
+    // If the user has moved elsewhere since, stay there.
     const marked = `${this.#shown?.path}:${wanted}`;
     if (marked !== this.#marked) row.scrollIntoView({ block: "center" });
     this.#marked = marked;
@@ -159,13 +159,13 @@ export class SourceView implements SubView {
   }
 }
 
-/** The line that made something bad first; of lines on the way of one value that of the fewest, the innermost as a rule. */
+/** The line that first made something bad; of one value's lines, the one with fewest tensors, usually the innermost. */
 function firstBad(marks: readonly LineMark[]): LineMark | undefined {
   const bad = marks.filter(({ first_bad }) => first_bad !== null);
   return bad.sort((a, b) => a.first_bad! - b.first_bad! || a.tensors - b.tensors)[0];
 }
 
-/** What was made on a line, as a button that leads to the first bad of it. */
+/** Returns a button that shows what was made on a line and opens the first bad value among it. */
 function chip({ tensors, bad, first_bad, first_tensor, names, observed }: LineMark): HTMLElement {
   const text = bad ? `${integer(bad)} of ${integer(observed)} bad` : counted(tensors, "tensor");
   const made = make("button", {

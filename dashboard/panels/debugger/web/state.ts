@@ -1,8 +1,8 @@
-/** What all sub-views are told. */
+/** The state passed to all sub-views. */
 import type { Overview, Recording } from "./messages.generated.ts";
 
 export interface State {
-  /** Of the open recording. */
+  /** ID of the open recording. */
   id: string;
   run: string;
   /** Whether the run has curves. */
@@ -16,11 +16,11 @@ export interface State {
 
 export interface SubView {
   readonly element: HTMLElement;
-  /** What stands in the toolbar while it is open. */
+  /** The toolbar content while the sub-view is open. */
   readonly tools: readonly HTMLElement[];
-  /** Brings it up to date with the state and the address; called often. */
+  /** Brings the sub-view up to date with the state and the address; called often. */
   show(state: State): void;
-  /** It was put on the page. */
+  /** Called when the sub-view was put on the page. */
   opened?(): void;
   facts(): Record<string, unknown>;
 }

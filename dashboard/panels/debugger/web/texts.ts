@@ -1,8 +1,8 @@
-/** Figures, tensors and places as text. */
+/** Figures, tensors, and places as text. */
 import { shortNumber } from "../../../web/core/numbers.ts";
 import type { TensorFacts } from "./messages.generated.ts";
 
-/** A figure as it is sent: null where it was not measured, infinite ones as text. */
+/** A figure as sent: null if it was not measured, text if it is infinite. */
 export type Sent = number | string | null;
 
 export const PHASES: Record<string, string> = {
@@ -15,7 +15,7 @@ export const PHASES: Record<string, string> = {
   graph: "graph",
 };
 
-/** A figure in few letters. */
+/** Formats a figure in a few characters. */
 export const short = (value: Sent): string => value === null ? "–" : shortNumber(Number(value));
 
 const FIGURES: Record<string, string> = {
@@ -36,28 +36,28 @@ const FIGURES: Record<string, string> = {
   overflow: "Overflow share",
 };
 
-/** What a figure is called among people. */
+/** Returns the display name of a figure. */
 export const figureText = (figure: string): string => FIGURES[figure] ?? figure;
 
-/** A device in few letters, "GPU:1"; whole where another is called so too. */
+/** Returns the short name of a device, "GPU:1", or the full name if another device shares the short one. */
 export function deviceText(device: string, all: readonly string[]): string {
   const end = (name: string) => name.split("device:").at(-1) || name;
   return all.some((other) => other !== device && end(other) === end(device)) ? device : end(device);
 }
 
-/** The end of a path, which tells most: "layers/attention.py". */
+/** Returns the end of a path, its most telling part: "layers/attention.py". */
 export function shortPath(path: string, parts = 2): string {
   const all = path.split(/[/\\]/).filter(Boolean);
   return all.length > parts ? "…/" + all.slice(-parts).join("/") : path;
 }
 
-/** What a tensor is, in a line: "float32 [4, 8], forward". */
+/** Describes a tensor in one line: "aten.relu · float32 [4, 8] · forward · in Net.body". */
 export function kindOf({ dtype, shape, phase, op, module }: TensorFacts): string {
   const value = [dtype, shape].filter(Boolean).join(" ");
   return [op, value, PHASES[phase] ?? phase, module && `in ${module}`].filter(Boolean).join(" · ");
 }
 
-/** A table as CSV, as RFC 4180 has it. */
+/** Formats a table as CSV, following RFC 4180. */
 export function csv(rows: readonly (readonly Sent[])[]): string {
   const cell = (value: Sent) => {
     const text = value === null ? "" : String(value);

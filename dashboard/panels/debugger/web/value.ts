@@ -1,4 +1,4 @@
-/** A kept value: a slice of it as a picture, how its elements are spread, and its numbers. */
+/** A kept value: a slice of it as a picture, the distribution of its elements, and its numbers. */
 import { css, viridis } from "../../../web/core/color.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
@@ -20,7 +20,7 @@ export class ValueView {
   #asking: AbortController | null = null;
   #key = "";
   #value: Value | null = null;
-  /** Of each leading axis the index of the slice. */
+  /** The index of the slice along each leading axis. */
   #fields: HTMLInputElement[] = [];
   #slice = make("div", {});
 
@@ -28,7 +28,7 @@ export class ValueView {
     this.#api = api;
   }
 
-  /** Shows the value of an observation; the slice is the one that was chosen of it before, or the first. */
+  /** Shows the value of an observation, at the slice that was chosen for it before, or at the first. */
   async show(id: string, number: number): Promise<void> {
     const key = `${id} ${number}`;
     const at = key === this.#key ? this.#fields.map(({ value }) => Number(value) || 0) : [];
@@ -38,7 +38,7 @@ export class ValueView {
       const value = await this.#api.ask<Value>("value", { id, number, at: at.join(",") }, { signal: asking.signal });
       if (asking.signal.aborted) return;
       this.#value = value;
-      // Who types an index goes on.
+      // Let the user go on typing an index.
       if (key !== this.#key) this.#begin(id, number, value);
       this.#key = key;
       this.#draw(value, at);
@@ -82,7 +82,7 @@ export class ValueView {
     );
   }
 
-  /** @param asked the indices that it was asked for, which the server bounds */
+  /** @param asked the requested indices, which the server bounds */
   #draw(value: Value, asked: readonly number[]): void {
     this.#fields.forEach((field, axis) => {
       const isTyped = field === document.activeElement && Number(field.value) !== asked[axis];
@@ -96,7 +96,7 @@ export class ValueView {
   }
 }
 
-/** The slice as a picture: a pixel for each element or block. */
+/** Draws the slice as a picture: one pixel for each element or block. */
 function picture(value: Value): HTMLElement {
   const cells = value.arrays[value.slice];
   const canvas = make("canvas", {
@@ -141,7 +141,7 @@ function picture(value: Value): HTMLElement {
 const histogram = (value: Value): HTMLElement[] =>
   histogramOf(value.arrays[value.edges], value.arrays[value.counts], value);
 
-/** Elements by size as bars, and in words what of them is not finite. */
+/** Shows elements by size as bars, and the number of non-finite ones as text. */
 export function histogramOf(
   edges: ArrayLike<number>,
   counts: ArrayLike<number>,

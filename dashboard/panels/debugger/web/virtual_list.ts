@@ -1,22 +1,22 @@
-/** A list of any length of which only what is seen is asked for and on the page. */
+/** A list of any length that requests and renders only its visible rows. */
 import { bind } from "../../../web/core/commands.ts";
 import { make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 
 const PAGE = 200;
 const MOST_PAGES = 40;
-/** Browsers have no taller elements; a longer list is scrolled in proportion. */
+/** Browsers allow no taller elements; a longer list is scrolled proportionally. */
 const TALLEST = 8_000_000;
 const WAIT_MS = 60;
 const RETRY_MS = 2000;
 
 export interface Source<Row> {
-  /** Gives rows, and how many there are in all. */
+  /** Returns rows and how many there are in total. */
   fetch(offset: number, limit: number, signal: AbortSignal): Promise<{ total: number; rows: readonly Row[] }>;
   draw(row: Row, place: number): HTMLElement;
-  /** A row was chosen by the pointer or by a key. */
+  /** Called when a row was chosen with the pointer or a key. */
   choose(row: Row, place: number): void;
-  /** Enter or a second click. */
+  /** Called on Enter or a second click. */
   open?(row: Row): void;
 }
 
@@ -30,7 +30,7 @@ export class VirtualList<Row> {
   #message = make("div", { className: "debugger-list-message", hidden: true });
   #source: Source<Row>;
   #pages: Map<number, readonly Row[]> = new Map();
-  /** Pages that are there or on their way. */
+  /** Pages that have arrived or are on their way. */
   #asked: Map<number, Promise<void>> = new Map();
   #end = new AbortController();
   #frame = 0;
@@ -61,7 +61,7 @@ export class VirtualList<Row> {
     });
   }
 
-  /** Begins again: the source has other rows. */
+  /** Starts over: the source has different rows. */
   reset(keepPlace = false): void {
     this.#end.abort();
     this.#end = new AbortController();
@@ -84,7 +84,7 @@ export class VirtualList<Row> {
     if (this.total) this.select(Math.min(Math.max((this.selected < 0 ? -1 : this.selected) + by, 0), this.total - 1));
   }
 
-  /** Chooses a row, and brings it into view. */
+  /** Chooses a row and brings it into view. */
   select(place: number, tell = true): void {
     if (place < 0 || place >= this.total) return;
     this.selected = place;
@@ -95,7 +95,7 @@ export class VirtualList<Row> {
     this.#drawSoon();
   }
 
-  /** Tells what was chosen, once its row is there: not where that fails, or another one is chosen by then. */
+  /** Reports the chosen row once it has arrived, unless that fails or another row is chosen by then. */
   async #tell(place: number): Promise<void> {
     let signal: AbortSignal;
     do {
@@ -124,12 +124,12 @@ export class VirtualList<Row> {
     const room = this.#height() - this.element.clientHeight;
     const last = Math.max(this.total - this.#fitting(), 0);
     const first = room > 0 ? (this.element.scrollTop / room) * last : 0;
-    // What was scrolled to by a key is between two pixels.
+    // A position reached by key may lie between two pixels.
     if (Math.abs(first - this.#first) >= 1 || this.total * this.#rowHeight <= TALLEST) this.#first = Math.round(first);
     this.#drawSoon();
   }
 
-  /** In a list that is scrolled in proportion, the wheel still moves by rows. */
+  /** Keeps the wheel moving by rows in a proportionally scrolled list. */
   #wheel(event: WheelEvent): void {
     if (this.total * this.#rowHeight <= TALLEST || event.ctrlKey) return;
     event.preventDefault();
@@ -172,7 +172,7 @@ export class VirtualList<Row> {
       setTimeout(() => {
         if (signal.aborted) return;
         this.#asked.delete(page);
-        // What is in sight is asked for again.
+        // Visible rows are requested again.
         if (this.total) this.say("");
         else if (this.element.isConnected) void this.#ask(page);
         this.#drawSoon();
@@ -181,7 +181,7 @@ export class VirtualList<Row> {
     this.#drawSoon();
   }
 
-  /** Says something instead of rows. */
+  /** Shows a message instead of rows. */
   say(text: string): void {
     this.#message.textContent = text;
     this.#message.hidden = !text;
@@ -220,7 +220,7 @@ export class VirtualList<Row> {
       this.element.setAttribute("aria-activedescendant", `debugger-row-${this.selected}`);
     } else this.element.removeAttribute("aria-activedescendant");
     clearTimeout(this.#waiting);
-    // What a hand only passes by is not asked for.
+    // Rows that are only scrolled past are not requested.
     if (missing.size) this.#waiting = setTimeout(() => missing.forEach((page) => void this.#ask(page)), WAIT_MS);
   }
 }

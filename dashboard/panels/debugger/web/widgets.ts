@@ -1,4 +1,4 @@
-/** Small parts that the sub-views are made of. */
+/** Small building blocks of the sub-views. */
 import { icon, make, toClipboard } from "../../../web/core/dom.ts";
 import { saveText } from "../../../web/core/download.ts";
 import { say } from "../../../web/page/layout.ts";
@@ -13,7 +13,7 @@ export function button(text: string, title: string, act: () => void, sign = ""):
   return made;
 }
 
-/** A choice among few, as the browser has it. */
+/** A native drop-down with a few options. */
 export function select(
   label: string,
   options: readonly (readonly [value: string, text: string])[],
@@ -30,7 +30,7 @@ export function select(
   return made;
 }
 
-/** Gives a choice other options, unless they are the same. */
+/** Replaces the options of a drop-down, unless they are the same. */
 export function offer(
   element: HTMLSelectElement,
   options: readonly (readonly [value: string, text: string])[],
@@ -44,7 +44,7 @@ export function offer(
   element.value = value;
 }
 
-/** A field for a regular expression; `act` is told once the hand rests. */
+/** A field for a regular expression; `act` is called once the user pauses typing. */
 export class SearchField {
   readonly field: HTMLInputElement;
   #problem = make("span", { className: "debugger-search-problem", role: "alert", hidden: true });
@@ -55,7 +55,7 @@ export class SearchField {
     this.element = make("span", { className: "debugger-search-box" }, this.field, this.#problem);
   }
 
-  /** Says at the field what is wrong with what is in it; empty for nothing. */
+  /** Shows next to the field what is wrong with its content; an empty text means nothing is. */
   refuse(problem: string): void {
     this.#problem.textContent = problem;
     this.#problem.hidden = !problem;
@@ -86,12 +86,12 @@ function searchInput(label: string, placeholder: string, act: (text: string) => 
   return made;
 }
 
-/** Writes what a field has to show, unless somebody types in it. */
+/** Sets the content of a field, unless the user is typing in it. */
 export function fill(field: HTMLInputElement, value: string): void {
   if (document.activeElement !== field && field.value !== value) field.value = value;
 }
 
-/** A dot that says how bad something is, with its word for those who see no colors. */
+/** A dot that shows how bad something is, with a word for people who cannot see colors. */
 export function healthDot(health: string | null): HTMLSpanElement {
   const words: Record<string, string> = { good: "finite", not_finite: "not finite", infinite: "Inf", nan: "NaN" };
   const word = health === null ? "not seen" : words[health];
@@ -99,7 +99,7 @@ export function healthDot(health: string | null): HTMLSpanElement {
   return make("span", { className: `debugger-health ${health ?? "none"}`, title: word }, shown);
 }
 
-/** A line of code as a link to the sub-view Source, where its file was kept. */
+/** A line of code, linked to the Source sub-view if its file was kept. */
 export function codeLink(line: CodeLine): HTMLElement {
   const text = `${shortPath(line.path)}:${line.line}`;
   if (!line.kept) {

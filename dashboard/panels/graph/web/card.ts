@@ -1,4 +1,4 @@
-/** The card about the selected node, at the right side. */
+/** The card for the selected node, on the right side. */
 import { counted, durationText, fileSize, integer } from "../../../web/core/numbers.ts";
 import * as parts from "./widgets.ts";
 import { canExpand } from "./scene.ts";
@@ -14,9 +14,9 @@ const MOST_LINKS = 60;
 export class Card {
   panel;
   element = elements.make("aside", { className: "graph-card", "aria-label": "The selected node", hidden: true });
-  /** Whom it is about, from when it is asked for. */
+  /** The id of its node, set as soon as the card is requested. */
   id = "";
-  /** What is shown. */
+  /** The facts shown. */
   shown: Facts | null = null;
   requested = 0;
   top = elements.make("div");
@@ -25,7 +25,7 @@ export class Card {
     this.panel = panel;
   }
 
-  /** Pixels of the stage that the card lies over. */
+  /** Pixels of the stage that the card covers. */
   get inset() {
     return this.element.hidden ? 0 : this.element.offsetWidth + 12;
   }
@@ -85,7 +85,7 @@ export class Card {
 
   fill(card: Facts) {
     const { make } = elements;
-    // The same node again, with other costs: where the hand is in it stays.
+    // The same node with different costs: the user's place in the card is kept.
     const again = this.shown?.id === card.id;
     this.shown = card;
     if (again) return this.renew();
@@ -110,7 +110,7 @@ export class Card {
     return [this.actions(card), this.summary(card)].filter((part) => part !== null);
   }
 
-  /** What depends on the scene and the costs, again. */
+  /** Refreshes the parts that depend on the scene and the costs. */
   renew() {
     if (!this.shown) return;
     const buttons = () => [...this.top.querySelectorAll("button")];
@@ -198,7 +198,7 @@ export class Card {
     return parts.section(`Attributes (${rows.length})`, table);
   }
 
-  /** The button that fetches all of a large attribute. */
+  /** The button that fetches a large attribute in full. */
   whole(card: Facts, name: string, row: Attribute, cell: HTMLElement) {
     const size = row.bytes ? ` (${fileSize(row.bytes)})` : "";
     const more = this.link(`show all${size}`, async () => {

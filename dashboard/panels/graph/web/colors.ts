@@ -1,4 +1,4 @@
-/** What nodes are colored by, and the legend that says so. */
+/** How nodes are colored, and the legend that explains it. */
 import { durationText, fileSize } from "../../../web/core/numbers.ts";
 import { canExpand, type GraphNode, type Scene } from "./scene.ts";
 import { elements } from "../../../web/core/dom.ts";
@@ -23,7 +23,7 @@ const MOST_ENTRIES = 12;
 
 /** how a node looks */
 export interface Paint {
-  /** null for the usual */
+  /** null for the default */
   fill: string | null;
   stripe: string | null;
   /** did not run */
@@ -32,16 +32,16 @@ export interface Paint {
 
 export class Colors {
   mode: Mode = settings.color.default;
-  /** Time and memory by id, where costs were chosen. */
+  /** Time and memory by id, if costs were chosen. */
   costs: Map<string, Cost> | null = null;
-  /** Numbers of the palette by name. */
+  /** Palette numbers by name. */
   places: Map<string | number, number> = new Map();
-  /** The largest of what is visible. */
+  /** The largest visible amount. */
   most = 0;
   alike: Map<number, number> = new Map();
 
   /**
-   * Takes in what the scene has, so that colors and scale are of what is visible.
+   * Takes in the scene's nodes, so that colors and scale reflect what is visible.
    */
   measure(scene: Scene | null) {
     this.most = 0;
@@ -73,7 +73,7 @@ export class Colors {
     return HEAT.includes(this.mode);
   }
 
-  /** What a node has of what colors mean; null where that is not known. */
+  /** A node's amount of the quantity shown by color; null if unknown. */
   amount(node: GraphNode): number | null {
     const cost = this.costs?.get(node.id);
     if (this.mode === "time") return cost?.time_ns ?? null;
@@ -89,7 +89,7 @@ export class Colors {
     if (this.hot) {
       const amount = this.amount(node);
       const unknown = amount === null || ((this.mode === "time" || this.mode === "memory") && !ran);
-      // The square root keeps small shares apart from nothing.
+      // The square root keeps small shares distinguishable from zero.
       return unknown
         ? { fill: theme.gray, stripe: null, gray: true }
         : { fill: theme.ramp(this.most > 0 ? Math.sqrt(amount / this.most) : 0), stripe: null, gray: false };
@@ -103,7 +103,7 @@ export class Colors {
     };
   }
 
-  /** What nodes of one color have in common, where colors tell what they are. */
+  /** What nodes of one color have in common, in modes where colors identify it. */
   nameOf(node: GraphNode): string | number {
     const { mode } = this;
     return mode === "structure" ? node.structure : mode === "device" || mode === "xla" ? node[mode] : "";
@@ -119,14 +119,14 @@ export class Colors {
       : format.amount(value);
   }
 
-  /** What stands beside the costs of a node; empty where nothing is known. */
+  /** The cost text shown with a node; empty if nothing is known. */
   costText(node: GraphNode): string {
     const amount = this.hot ? this.amount(node) : this.costs?.get(node.id)?.time_ns ?? null;
     if (amount === null || amount === 0) return "";
     return this.hot ? this.words(amount) : durationText(amount, 3);
   }
 
-  /** Draws the legend into its place. */
+  /** Draws the legend into its host. */
   legend(host: HTMLElement, theme: Theme, scene: Scene | null) {
     const { make } = elements;
     const swatch = (color: string, label: string) => {

@@ -1,4 +1,4 @@
-/** What the keys of the Graph panel do. */
+/** Keyboard commands of the Graph panel. */
 import type { Command } from "../../../web/core/commands.ts";
 import type { GraphPanel } from "./panel.ts";
 import { menuOfSelected } from "./tools.ts";
@@ -6,7 +6,7 @@ import { menuOfSelected } from "./tools.ts";
 const ZOOM_STEP = 1.3;
 const PAN_STEP = 120;
 
-/** The commands, each under a key that works while the graph or nothing has the focus. */
+/** The commands, each with a key that works while the graph or nothing has the focus. */
 export function commandsOf(panel: GraphPanel, canvas: HTMLElement): Command[] {
   const middle = () => panel.cursor ?? { x: panel.view.width / 2, y: panel.view.height / 2 };
   const zoom = (factor: number) => () => {
@@ -91,7 +91,7 @@ export function commandsOf(panel: GraphPanel, canvas: HTMLElement): Command[] {
       act: () => menuOfSelected(panel),
     },
   ];
-  /** Keys of a part of the page that has the focus are its own. */
+  /** If another part of the page has the focus, the keys belong to it. */
   const isMeant = () => {
     const active = document.activeElement;
     return canvas.isConnected && panel.ready &&

@@ -1,4 +1,4 @@
-/** What differs from another graph: which nodes were added or changed, and where. */
+/** Differences from another graph: which nodes were added or changed, and where. */
 import { messageOf } from "../../../web/core/request.ts";
 import type { Change, Comparison as Answer } from "./messages.generated.ts";
 import type { GraphPanel } from "./panel.ts";
@@ -6,7 +6,7 @@ import type { Scene } from "./scene.ts";
 
 export type Verdict = "added" | "removed" | "changed";
 
-/** The node that a row of a comparison is about. */
+/** The node that a comparison row refers to. */
 export const idOf = (row: string | Change): string => (typeof row === "string" ? row : row.node);
 
 export class Comparison {
@@ -32,7 +32,7 @@ export class Comparison {
     const late = () => id !== state.id || compare !== state.compare || called !== state.function;
     if (compare) {
       try {
-        // The other graph is what there was before; what is shown is what came of it.
+        // The other graph is the earlier state; the one shown is the result.
         const answer = await panel.api.ask<Answer>("compare", { id: [compare, id], function: called });
         if (late()) return;
         this.answer = answer;
@@ -45,7 +45,7 @@ export class Comparison {
     panel.paintAround();
   }
 
-  /** Finds the visible nodes that stand for the differences. */
+  /** Finds the visible nodes that represent the differences. */
   judge() {
     this.verdicts = new Map();
     const { scene } = this.panel;
@@ -59,14 +59,14 @@ export class Comparison {
       }
     }
     this.markWholes(this.answer.added, scene);
-    // What was removed is no more; the scope that it was in has changed.
+    // Removed nodes no longer exist; the scope that contained them has changed.
     for (const row of this.answer.removed) {
       const node = scene.standsFor(idOf(row));
       if (node && !this.verdicts.has(node.id)) this.verdicts.set(node.id, node.expanded ? "removed" : "changed");
     }
   }
 
-  /** A closed group in which all is new is new itself. */
+  /** Marks a closed group as added if everything in it is new. */
   markWholes(rows: readonly string[], scene: Scene) {
     const added: Map<string, number> = new Map();
     for (const id of rows) {

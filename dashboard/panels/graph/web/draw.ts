@@ -1,4 +1,4 @@
-/** The graph on a canvas: expanded groups as containers, edges, nodes. Only what is seen costs anything. */
+/** Draws the graph on a canvas: expanded groups as containers, edges, nodes. Only the visible part costs anything. */
 import { integer } from "../../../web/core/numbers.ts";
 import * as graphEdges from "./edges.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
@@ -9,18 +9,18 @@ import { format } from "./format.ts";
 const RADIUS = 5;
 const STRIPE = 4;
 const FONT = 12;
-/** Pixels below which letters cannot be read. */
+/** Size in pixels below which text is unreadable. */
 const LEAST_LETTER = 5.5;
-/** How far the cards of a series reach out, in its box. */
+/** How far the stacked cards of a series extend, within its box. */
 const STACK = 4;
-/** Names of groups are written at this size on the screen when their own would be smaller. */
+/** On-screen size of group names whose own size would be smaller. */
 const FAR_LETTER = 11;
 
 /**
- * Paints a scene. The context's transform is set here, from the view and the pixels of the screen.
- * @param context a canvas's, or one that writes SVG
- * @param ratio pixels of the canvas per pixel of the page
- * @param part left, top, width and height of what of the page is painted; all of it without
+ * Paints a scene. Sets the context's transform from the view and the screen's pixels.
+ * @param context a canvas context, or one that writes SVG
+ * @param ratio canvas pixels per page pixel
+ * @param part left, top, width and height, in page pixels, of the part to paint; everything if omitted
  */
 export function draw(context: CanvasRenderingContext2D, picture: Picture, ratio: number, part?: number[]) {
   const { view, scene, theme } = picture;
@@ -77,7 +77,7 @@ function container(ink: Ink, node: GraphNode) {
   outline(ink, node, RADIUS + 3, theme.border);
 }
 
-/** What is written on an expanded group, over the edges that pass. */
+/** The text of an expanded group, drawn over passing edges. */
 function header(ink: Ink, node: GraphNode) {
   const { context, theme, zoom } = ink;
   const { x, y, w, h } = node;
@@ -97,9 +97,9 @@ function header(ink: Ink, node: GraphNode) {
   const cost = ink.colors.costText(node);
   const count = integer(node.count);
   const whole = cost ? `${count} · ${cost}` : count;
-  // Half a number would be a wrong one.
+  // A truncated number would be wrong.
   const rest = [whole, cost || count, count].find((text) => measure(context, text) <= room - used - letter * 0.4) ?? "";
-  // Edges that pass are not seen through the letters.
+  // Passing edges must not show through the letters.
   context.fillStyle = theme.containers[node.depth % theme.containers.length];
   if (ink.colors.mode !== "structure") {
     context.fillRect(
@@ -117,7 +117,7 @@ function header(ink: Ink, node: GraphNode) {
   chevron(context, x + letter, middle, letter * 0.32, true, theme.dimmed);
 }
 
-/** The line around a node: what it is in the comparison, found, selected. */
+/** The line around a node: shows its comparison verdict, and whether it is found or selected. */
 function outline(ink: Ink, node: GraphNode, radius: number, usual: string) {
   const { context, theme, zoom } = ink;
   const verdict = ink.verdicts.get(node.id);
@@ -153,7 +153,7 @@ function chevron(context: CanvasRenderingContext2D, x: number, y: number, size: 
   context.stroke();
 }
 
-/** Nodes that are not open: boxes put together by color, then what is written in them. */
+/** Nodes that are not expanded: boxes batched by color, then their text. */
 function nodes(ink: Ink, leaves: GraphNode[]) {
   const { context, theme, zoom } = ink;
   const plain = FONT * zoom < LEAST_LETTER;
@@ -208,7 +208,7 @@ function box(ink: Ink, batch: { fill: string; line: string; alpha: number; nodes
     return;
   }
   const stacked = batch.nodes.filter((node) => node.kind === "series");
-  // The cards of a series lie under one another, the last one first.
+  // The cards of a series are stacked; the bottom one is drawn first.
   for (const by of [STACK, STACK / 2]) {
     if (!stacked.length) break;
     context.beginPath();
@@ -237,7 +237,7 @@ function stripe(ink: Ink, key: string, list: GraphNode[]) {
   context.fill();
 }
 
-/** Names of groups from afar, at a size that can be read. */
+/** Names of groups when zoomed out, at a readable size. */
 function names(ink: Ink, leaves: GraphNode[]) {
   const { context, theme, zoom } = ink;
   const letter = FAR_LETTER / zoom;
@@ -259,7 +259,7 @@ function write(ink: Ink, leaves: GraphNode[]) {
   context.textBaseline = "middle";
   const small = FONT * 0.82;
   const smallReads = small * zoom >= LEAST_LETTER;
-  /** Second texts, written after all of the first: a change of font costs more than a text. */
+  /** Secondary texts, drawn after all primary ones: changing the font costs more than drawing a text. */
   const second: [string, number, number, string, number, "left" | "right" | "badge" | "problem"][] = [];
   context.font = `500 ${FONT}px ${theme.font}`;
   context.fillStyle = theme.text;
@@ -273,7 +273,7 @@ function write(ink: Ink, leaves: GraphNode[]) {
     const start = x + STRIPE + 7 + (expandable ? 9 : 0) + (node.kind === "function" ? 10 : 0);
     let count = expandable && node.count > 1 ? format.amount(node.count) : "";
     const text = fit(context, node.label, x + w - 6 - start);
-    // The name comes first: a count that it leaves no room for is not written.
+    // The name takes precedence: a count without enough room is omitted.
     if (text && timelineText.measure(context, text) > x + w - start - count.length * 6 - 8) count = "";
     const twoLines = h >= 33;
     const below = twoLines
@@ -282,7 +282,7 @@ function write(ink: Ink, leaves: GraphNode[]) {
     const line = below ? y + h / 2 - 6 : y + h / 2 + 0.5;
     context.fillStyle = node.gray ? theme.grayText : theme.text;
     context.fillText(text, start, line);
-    // On a color, dim letters are hard to read.
+    // Dim letters on a color are hard to read.
     const quiet = ink.colors.mode === "op" || node.gray ? theme.dimmed : theme.text;
     if (smallReads) {
       if (below) second.push([below, start, y + h / 2 + 8, quiet, alpha, "left"]);
@@ -313,7 +313,7 @@ function write(ink: Ink, leaves: GraphNode[]) {
   context.textAlign = "left";
 }
 
-/** What is folded into a node, as a number beside it. */
+/** The number of nodes folded into a node, drawn beside it. */
 function badge(ink: Ink, text: string, x: number, y: number) {
   const { context, theme } = ink;
   context.beginPath();
@@ -328,7 +328,7 @@ function badge(ink: Ink, text: string, x: number, y: number) {
   context.fillText(text, x + Math.max(text.length - 2, 0) * 2.5, y + 0.5);
 }
 
-/** Something is wrong with a node. */
+/** Marks a node that has a problem. */
 function mark(ink: Ink, x: number, y: number) {
   const { context, theme } = ink;
   context.beginPath();

@@ -1,18 +1,18 @@
-/** Edges on the canvas: put together by how they look, so that thousands cost a few strokes. */
+/** Edges on the canvas: batched by appearance, so that thousands cost only a few strokes. */
 import { HEADER, type Ink } from "./ink.ts";
 import type { GraphEdge, GraphNode } from "./scene.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 
 const WIDTHS = [1, 1.4, 2, 2.8, 3.8];
-/** Below this zoom an edge is a bare line, below the other its heads are gone. */
+/** Below the first zoom, an edge is a bare line; below the second, it has no heads. */
 const CURVED = 0.22;
 const HEADS = 0.3;
 const LABELS = 0.62;
 const DASH = [5, 4];
 
 /**
- * A way through the points whose corners are round: straight to the middle of each part, then a curve around the corner.
- * @param cut units by which the end is shorter, for the head
+ * A path through the points with rounded corners: straight to the middle of each part, then a curve around the corner.
+ * @param cut units by which the end is shortened to make room for the head
  */
 function trace(path: CanvasRenderingContext2D, points: Float64Array, curved: boolean, cut: number) {
   const last = points.length - 2;
@@ -43,7 +43,7 @@ function trace(path: CanvasRenderingContext2D, points: Float64Array, curved: boo
   path.lineTo(ex, ey);
 }
 
-/** Where the last part of an edge comes from, for its head. */
+/** The direction of an edge's last part, for its head. */
 function direction(points: Float64Array, bent: boolean) {
   const last = points.length - 2;
   if (bent && points.length === 4 && points[3] > points[1]) return [0, 1];
@@ -62,8 +62,8 @@ function head(path: CanvasRenderingContext2D, points: Float64Array, size: number
 }
 
 /**
- * @param edges those that are seen
- * @param leaves nodes that are seen; no text is written below them
+ * @param edges the visible edges
+ * @param leaves the visible nodes; no text is drawn beneath them
  */
 export function draw(ink: Ink, edges: GraphEdge[], leaves: GraphNode[]) {
   const { context, theme, zoom } = ink;
@@ -97,7 +97,7 @@ export function draw(ink: Ink, edges: GraphEdge[], leaves: GraphNode[]) {
     const size = heads ? 6 + batch.width * 1.1 : 0;
     context.globalAlpha = batch.alpha;
     context.strokeStyle = context.fillStyle = batch.color;
-    // Thinner than half a pixel is not seen.
+    // Lines thinner than half a pixel are invisible.
     context.lineWidth = Math.max(batch.width, 0.55 / zoom);
     context.setLineDash(batch.dashed && zoom > 0.15 ? DASH : []);
     context.beginPath();
@@ -113,13 +113,13 @@ export function draw(ink: Ink, edges: GraphEdge[], leaves: GraphNode[]) {
   return zoom >= LABELS && ink.progress >= 1 ? labels(ink, edges, leaves) : 0;
 }
 
-/** Shapes and types beside the edges, where there is room. */
+/** Shapes and types beside the edges, if there is room. */
 function labels(ink: Ink, edges: GraphEdge[], leaves: GraphNode[]) {
   const { context, theme } = ink;
   context.font = `10px ${theme.font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  /** Cells that have a text already. */
+  /** Cells that already contain a text. */
   const taken = new Set<string>();
   let drawn = 0;
   for (const edge of edges) {
@@ -154,7 +154,7 @@ function labels(ink: Ink, edges: GraphEdge[], leaves: GraphNode[]) {
   return drawn;
 }
 
-/** The label of an edge, without its element type where the group that the edge is in is too narrow for both. */
+/** The label of an edge, without its element type if the enclosing group is too narrow for both. */
 function shownLabel(context: CanvasRenderingContext2D, edge: GraphEdge) {
   const widthOf = (text: string) => timelineText.measure(context, text) + 6;
   const width = widthOf(edge.label);
@@ -165,8 +165,8 @@ function shownLabel(context: CanvasRenderingContext2D, edge: GraphEdge) {
 }
 
 /**
- * The middle of the longest upright part that is clear of nodes, and of borders and names of groups, and how long that is.
- * @param width of the text
+ * The middle and length of the longest vertical part that is clear of nodes and of the borders and names of groups.
+ * @param width width of the text
  */
 function placeOf(edge: GraphEdge, width: number, leaves: GraphNode[]) {
   const { points } = edge;
@@ -191,7 +191,7 @@ function placeOf(edge: GraphEdge, width: number, leaves: GraphNode[]) {
   return best;
 }
 
-/** Heights at which an edge crosses a border of a group, or its name. */
+/** Vertical ranges in which an edge crosses a group's border or name. */
 function bands(edge: GraphEdge): [number, number][] {
   const found: [number, number][] = [];
   for (let at: GraphNode | null = edge.target.parent; at; at = at.parent) found.push([at.y, at.y + HEADER - 4]);

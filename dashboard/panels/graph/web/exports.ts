@@ -1,4 +1,4 @@
-/** What leaves the Graph panel: pictures, the graph as text, a link to the view. */
+/** Exports of the Graph panel: pictures, the graph as text, a link to the view. */
 import * as draw from "./draw.ts";
 import * as frame from "../../../web/page/layout.ts";
 import { SvgContext } from "../../../web/core/svg_context.ts";
@@ -14,7 +14,7 @@ const nameOf = (panel: GraphPanel) =>
   (panel.state.id.replace(/[^\w.-]+/g, "_").replace(/^_+|_+$/g, "") || "graph") +
   (panel.state.function ? `.${panel.state.function.replace(/[^\w.-]+/g, "_")}` : "");
 
-/** The panel as if everything were visible at a zoom; nothing is changed. */
+/** The panel's picture as if everything were visible at a given zoom; nothing is changed. */
 function whole(panel: GraphPanel, zoom: number): Picture {
   const { box } = panel.shown;
   const view = new View();
@@ -28,12 +28,12 @@ function whole(panel: GraphPanel, zoom: number): Picture {
   return { ...shownBy(panel), view };
 }
 
-/** What drawing asks of a panel, without what follows the mouse. */
+/** The panel's picture, without anything that follows the mouse. */
 function shownBy(panel: GraphPanel): Picture {
   return { ...panel.drawing, hover: null };
 }
 
-/** @returns a document */
+/** @returns an SVG document */
 export function svg(panel: GraphPanel, all: boolean): string {
   const shown = all ? whole(panel, 1) : shownBy(panel);
   const context = new SvgContext(Math.ceil(shown.view.width), Math.ceil(shown.view.height));

@@ -1,4 +1,4 @@
-/** How numbers and names are written in the Graph panel. */
+/** Formatting of numbers and names in the Graph panel. */
 
 const scaled = (value: number, base: number, units: readonly string[]) => {
   let at = 0;
@@ -16,6 +16,6 @@ export const format = {
   amount: (value: number) => scaled(value, 1000, ["", "k", "M", "G", "T", "P"]),
   flops: (value: number) =>
     `${scaled(value, 1000, ["", "k", "M", "G", "T", "P"])}FLOP`.replace(/^(\S+)FLOP$/, "$1 FLOP"),
-  /** A name without the scopes before it. */
+  /** A name without its scopes. */
   last: (id: string) => id.slice(id.lastIndexOf("/") + 1) || id,
 };

@@ -1,31 +1,31 @@
 /**
- * Frames while the view moves. Where drawing everything again takes longer than a frame (no graphics card, many nodes),
- * a moved picture is the last one, shifted or scaled, with only what came into sight drawn; at rest it is drawn again.
+ * Frames while the view moves. If a full redraw takes longer than a frame (no graphics card, many nodes), the last
+ * picture is shifted or scaled and only newly visible parts are drawn; at rest, everything is redrawn.
  */
 import * as draw from "./draw.ts";
 import type { GraphPanel } from "./panel.ts";
 
-/** Milliseconds between frames above which the machine is held to be slow, and below which it is fast again. */
+/** Milliseconds between frames above which the machine counts as slow, and below which it is fast again. */
 const SLOW = 22;
 const FAST = 12;
 const REST_MS = 110;
-/** A scaled picture is drawn again this often while the zoom goes on, and when it is scaled by more than this. */
+/** A scaled picture is redrawn at this interval while zooming continues, and when scaled by more than this factor. */
 const AGAIN_MS = 160;
 const MOST_SCALED = 1.7;
 
 export class Frames {
   panel;
   last;
-  /** Where the last picture was taken, and how far its pixels are from the page's. */
+  /** Where the last picture was taken, and its zoom. */
   place: { x: number; y: number; zoom: number } | null = null;
-  /** Whether what is on the screen is drawn as it should be. */
+  /** Whether the picture on the screen is fully drawn. */
   crisp = false;
   drawnAt = -Infinity;
   movedAt = -Infinity;
-  /** Time that a whole picture takes, until the next frame comes. */
+  /** Time a full picture takes, up to the next frame. */
   cost = 0;
   measuring = -1;
-  /** How often the last picture was used again. */
+  /** How often the last picture was reused. */
   reused = 0;
 
   constructor(panel: GraphPanel) {
@@ -33,11 +33,11 @@ export class Frames {
     this.last = document.createElement("canvas");
   }
 
-  /** A frame begins. */
+  /** Begins a frame. */
   tick(now: number) {
     if (this.measuring >= 0) {
       const took = now - this.measuring;
-      // A frame that comes late for another reason is no measure; two slow ones in a row are.
+      // A frame late for another reason is no reliable measure; two slow ones in a row are.
       if (took < 1000) this.cost = this.cost * 0.5 + took * 0.5;
       this.measuring = -1;
     }
@@ -65,7 +65,7 @@ export class Frames {
     if (this.cost < FAST) this.last.width = this.last.height = 0;
   }
 
-  /** Remembers what is on the screen. */
+  /** Saves what is on the screen. */
   keep() {
     const { canvas, view } = this.panel;
     if (this.last.width !== canvas.width || this.last.height !== canvas.height) {
@@ -77,7 +77,7 @@ export class Frames {
     this.place = view.place;
   }
 
-  /** The last picture in another place; false where it is of no use. */
+  /** Redraws the last picture at another position; false if it cannot be used. */
   again(now: number) {
     const { panel, place, last } = this;
     const { view, canvas, ratio } = panel;
@@ -111,7 +111,7 @@ export class Frames {
     context.drawImage(last, left, top, canvas.width * scale, canvas.height * scale);
   }
 
-  /** @param dx pixels of the canvas */
+  /** @param dx canvas pixels */
   shifted(context: CanvasRenderingContext2D, dx: number, dy: number) {
     const { panel, last } = this;
     const place = this.place as { x: number; y: number; zoom: number };
@@ -119,7 +119,7 @@ export class Frames {
     const [w, h] = [canvas.width, canvas.height];
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(last, dx, dy);
-    // What came into sight is drawn where the shifted picture is, which is in whole pixels.
+    // Newly visible parts are drawn to match the shifted picture, which lies on whole pixels.
     const real = view.place;
     view.x = place.x - dx / (view.zoom * ratio);
     view.y = place.y - dy / (view.zoom * ratio);
@@ -138,7 +138,7 @@ export class Frames {
       }
     }
     this.keep();
-    // The picture stays on whole pixels; by what the view is ahead of it, the next one catches up.
+    // The picture stays on whole pixels; the next one catches up with the remaining offset of the view.
     Object.assign(view, real);
   }
 }

@@ -1,3 +1,3 @@
-/** For tests and benchmarks: `window.stepscope.graph` of the page's other variant. */
+/** For tests and benchmarks: `window.stepscope.graph` in the page's other variant. */
 export { debug } from "./debug.ts";
 export { panel } from "./panel.ts";

@@ -1,11 +1,11 @@
-/** What drawing the graph asks for. */
+/** The state needed to draw the graph. */
 import type { Colors } from "./colors.ts";
 import type { Verdict } from "./compare.ts";
 import type { GraphEdge, GraphNode, Scene } from "./scene.ts";
 import type { Theme } from "./theme.ts";
 import type { View } from "./view.ts";
 
-/** Height of the head of an open group, as the layout leaves room for: dashboard/graphs/measures.py. */
+/** Height of an open group's head, for which the layout leaves room: dashboard/graphs/measures.py. */
 export const HEADER = 30;
 
 export interface Seen {
@@ -15,7 +15,7 @@ export interface Seen {
   bottom: number;
 }
 
-/** What of a panel is drawn. */
+/** The parts of a panel that are drawn. */
 export interface Picture {
   scene: Scene;
   view: View;
@@ -23,7 +23,7 @@ export interface Picture {
   colors: Colors;
   selection: readonly string[];
   hover: GraphNode | null;
-  /** Visible nodes that are lit up, and those that were found. */
+  /** Visible nodes that are highlighted, and those that were found. */
   traced: ReadonlySet<string>;
   matched: ReadonlySet<string>;
   comparison: { verdicts: ReadonlyMap<string, Verdict> };
@@ -34,17 +34,17 @@ export interface Ink {
   theme: Theme;
   seen: Seen;
   zoom: number;
-  /** How far the change from the scene before has come, 0 to 1. */
+  /** Progress of the transition from the previous scene, 0 to 1. */
   progress: number;
   chosen: ReadonlySet<string>;
-  /** Edges of what is selected or under the mouse. */
+  /** Edges of nodes that are selected or under the mouse. */
   lit: ReadonlySet<GraphEdge>;
-  /** The color that lies behind an edge. */
+  /** The color behind an edge. */
   behind: (edge: GraphEdge) => string;
   hover: GraphNode | null;
   colors: Colors;
   traced: ReadonlySet<string>;
-  /** Whether what is not lit up is dimmed. */
+  /** Whether everything that is not highlighted is dimmed. */
   dims: boolean;
   matches: ReadonlySet<string>;
   verdicts: ReadonlyMap<string, Verdict>;

@@ -1,4 +1,4 @@
-/** The hand on the graph: mouse, touch, wheel and keys, turned into calls of the panel. */
+/** Input on the graph: turns mouse, touch, wheel and keys into calls to the panel. */
 import { register } from "../../../web/core/commands.ts";
 import { commandsOf } from "./commands.ts";
 import { menuAt } from "./tools.ts";
@@ -6,7 +6,7 @@ import { still } from "../../../web/core/motion.ts";
 import type { GraphPanel } from "./panel.ts";
 
 const DRAG_THRESHOLD = 4;
-/** A thrown view slows down by this factor each millisecond. */
+/** A flung view slows down by this factor each millisecond. */
 const FRICTION = 0.9955;
 const LEAST_SPEED = 0.02;
 const THROW_MS = 90;
@@ -20,7 +20,7 @@ export function attach(
   let drag: { from: { x: number; y: number }; last: { x: number; y: number }; moved: boolean } | null = null;
   /** Fingers on the canvas. */
   const fingers: Map<number, { x: number; y: number }> = new Map();
-  /** Pixels per millisecond after a throw. */
+  /** Pixels per millisecond after a fling. */
   let speed = { x: 0, y: 0 };
   let trail: { x: number; y: number; time: number }[] = [];
 
@@ -42,7 +42,7 @@ export function attach(
     canvas.setPointerCapture(event.pointerId);
   }, options);
 
-  /** Two fingers: what is under them stays under them. */
+  /** Two fingers: the content under them stays under them. */
   const pinch = (event: PointerEvent) => {
     const other = [...fingers].find(([id]) => id !== event.pointerId);
     const before = fingers.get(event.pointerId);
@@ -90,7 +90,7 @@ export function attach(
     else if (event.button === 0) panel.clickAt(from, event.shiftKey);
   }, options);
 
-  /** The hand lets go while it moves: the view goes on, slower and slower. */
+  /** Released while moving: the view keeps moving, slower and slower. */
   const letGo = (now: number) => {
     const [first] = trail;
     const last = trail[trail.length - 1];
@@ -129,7 +129,7 @@ export function attach(
   register({ panel: "graph", title: "Graph", commands: commandsOf(panel, canvas) }, signal);
 
   /**
-   * A thrown view moves on; true while it does.
+   * Advances a flung view; true while it is moving.
    * @param elapsed ms
    */
   const tick = (elapsed: number) => {

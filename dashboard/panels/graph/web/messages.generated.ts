@@ -1,6 +1,6 @@
 // Made from stepscope.dashboard.panels.graph.messages by `python -m tools.generate_page`; change them there.
 
-/** A graph of the log directory; sizes and problems of one that is open. */
+/** A graph of the log directory; if it is open, with its size and problems. */
 export interface GraphRow {
   id: string;
   run: string;
@@ -66,7 +66,7 @@ export interface CostsAnswer {
   problem?: string;
 }
 
-/** An attribute of a node, as far as it is not too long. */
+/** An attribute of a node, truncated if it is too long. */
 export interface AttributeText {
   node: string;
   name: string;
@@ -132,7 +132,7 @@ export interface SceneEdge {
   label: string;
 }
 
-/** Where a node of a scene is: its upper left corner and its size, in units of the graph. */
+/** Position of a node in a scene: its upper left corner and its size, in units of the graph. */
 export interface Place {
   x: number;
   y: number;
@@ -145,7 +145,7 @@ export interface EdgePoints {
   points: number[];
 }
 
-/** What surrounds the nodes and edges of a scene. */
+/** A scene without its nodes and edges. */
 export interface SceneFrame {
   key: string;
   x: number;
@@ -158,7 +158,7 @@ export interface SceneFrame {
   total: Totals;
 }
 
-/** How large a graph is. */
+/** Size of a graph. */
 export interface Size {
   nodes: number;
   edges: number;
@@ -209,21 +209,21 @@ export interface OpCount {
   count: number;
 }
 
-/** What all entries took together. */
+/** Total cost of all entries. */
 export interface CostTotal {
   time_ns: number;
   bytes: number;
   ran_count: number;
 }
 
-/** What all nodes of an operation took. */
+/** Cost of all nodes of an operation. */
 export interface OpCost {
   op: string;
   time_ns: number;
   calls: number;
 }
 
-/** What an entry took in a profiled step or a trace. */
+/** Cost of an entry in a profiled step or a trace. */
 export interface Cost {
   time_ns: number;
   bytes: number;

@@ -1,4 +1,4 @@
-/** The whole graph in a corner, with what is visible of it; a drag moves the view. */
+/** The whole graph in a corner, with the visible part marked; a drag moves the view. */
 import { elements } from "../../../web/core/dom.ts";
 import type { GraphPanel } from "./panel.ts";
 
@@ -13,7 +13,7 @@ export class Minimap {
     title: "The whole graph: drag to move the view",
   });
   still;
-  /** What the still picture was made of. */
+  /** The inputs from which the static picture was made. */
   made: unknown[] = [];
 
   constructor(panel: GraphPanel) {
@@ -41,7 +41,7 @@ export class Minimap {
     }, { passive: false });
   }
 
-  /** Pixels per unit, and the point of the graph in the corner. */
+  /** Pixels per unit, and the graph point in the corner. */
   place() {
     const { box } = this.panel.shown;
     const scale = Math.min((WIDTH - 2 * MARGIN) / Math.max(box.w, 1), (HEIGHT - 2 * MARGIN) / Math.max(box.h, 1));

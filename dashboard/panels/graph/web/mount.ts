@@ -1,4 +1,4 @@
-/** Joins the Graph panel to the page: the selectors open graphs, what is seen of them goes to the URL. */
+/** Connects the Graph panel to the page: the selectors open graphs, and their visible part goes to the URL. */
 import { noUpdate, setProps, settingId } from "../../../web/core/dash.ts";
 import { mount, panel } from "./panel.ts";
 import type { Wish } from "./panel_base.ts";
@@ -7,7 +7,7 @@ import { view } from "../../../web/page/view.ts";
 
 const API = "api/graph";
 
-/** What the address asks for. */
+/** The initial view requested by the address. */
 function initialView(): Wish {
   const [x, y, zoom] = view.read(settings.view).split(",").map(Number);
   return {
@@ -15,7 +15,7 @@ function initialView(): Wish {
     aside: [...view.read(settings.aside)],
     back: [...view.read(settings.back)],
     node: view.read(settings.node),
-    // Only where the link has one: costs that it asks for bring theirs otherwise.
+    // Only if the link has one: otherwise, requested costs bring their own.
     color: view.params().get(settings.color.name) ?? "",
     search: view.read(settings.search),
     regex: view.read(settings.regex),
@@ -30,10 +30,10 @@ const tell = (values: Record<string, string[]>) =>
 
 const choose = (name: string, value: string) => setProps(settingId(name), { value });
 
-/** What the address asked for, until a graph is open. */
+/** The initial view requested by the address, until a graph is open. */
 let wished: Wish | null = null;
 
-/** Offers functions of the open graph. */
+/** Offers the functions of the open graph. */
 function functions(names: string[]) {
   const data = [
     { value: "", label: "The graph itself" },
@@ -42,7 +42,7 @@ function functions(names: string[]) {
   setProps(settingId(settings.function.name), { data, disabled: !names.length });
 }
 
-/** Opens what the selectors say. */
+/** Opens what the selectors specify. */
 export function open(id: string | null, called: string | null, costs: string | null, compare: string | null) {
   const host = document.getElementById("graph-host");
   const tools = document.getElementById("graph-tools");
@@ -50,7 +50,7 @@ export function open(id: string | null, called: string | null, costs: string | n
   const fresh = host.childElementCount === 0;
   const shown = mount(host, tools, { api: API, tell, choose, functions });
   const other = !fresh && !wished && shown.state.id !== (id || "");
-  // A function of one graph is none of another.
+  // A function of one graph does not exist in another.
   if (other && called) choose("graph.function", "");
   if (fresh) wished = initialView();
   shown.open({ id: id || "", function: other ? "" : called || "", costs: costs || "", compare: compare || "" }, wished);
@@ -58,7 +58,7 @@ export function open(id: string | null, called: string | null, costs: string | n
   return id;
 }
 
-/** The list of graphs has changed. */
+/** Handles a change in the list of graphs. */
 export function listed() {
   const shown = panel();
   if (shown?.root.isConnected) void shown.openAgain();

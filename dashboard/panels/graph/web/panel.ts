@@ -1,4 +1,4 @@
-/** Selecting nodes and walking through the graph: along edges, to nodes that are closed away, along traces and paths. */
+/** Selecting nodes and navigating the graph: along edges, to nodes in closed groups, along traces and paths. */
 import { counted } from "../../../web/core/numbers.ts";
 import { HEADER } from "./ink.ts";
 import type { Search, Walk } from "./messages.generated.ts";
@@ -16,7 +16,7 @@ const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 type Way = "input" | "output" | "left" | "right";
 
-/** The node there, if there is any. */
+/** The neighboring node in a given direction, if any. */
 function neighborOf(panel: GraphPanel, node: GraphNode, way: Way): GraphNode | null {
   const [x, y] = middle(node);
   if (way === "input" || way === "output") {
@@ -26,7 +26,7 @@ function neighborOf(panel: GraphPanel, node: GraphNode, way: Way): GraphNode | n
       end: way === "input" ? edge.source : edge.target,
       control: edge.control,
     }));
-    // Data before control, then what is nearest.
+    // Data before control, then the nearest.
     ends.sort((a, b) =>
       Number(a.control) - Number(b.control) || distance(middle(a.end), [x, y]) - distance(middle(b.end), [x, y])
     );
@@ -45,12 +45,12 @@ function neighborOf(panel: GraphPanel, node: GraphNode, way: Way): GraphNode | n
 const distance = (one: number[], other: number[]) => Math.hypot(one[0] - other[0], one[1] - other[1]);
 
 export class GraphPanel extends PanelWithStructure {
-  /** The visible node that stands for the selection. */
+  /** The visible node that represents the selection. */
   get selected(): GraphNode | null {
     return this.selection.length ? this.scene?.standsFor(this.selection[0]) ?? null : null;
   }
 
-  /** @param ids none, one, or two */
+  /** @param ids none, one, or two ids */
   select(ids: string[]) {
     this.turn += 1;
     this.selection = ids;
@@ -60,7 +60,7 @@ export class GraphPanel extends PanelWithStructure {
     this.changed();
   }
 
-  /** Selects what is visible, and moves there. */
+  /** Selects a visible node and moves to it. */
   arrive(id: string, move: boolean = true) {
     this.select([id]);
     const node = this.shown.standsFor(id);
@@ -71,8 +71,8 @@ export class GraphPanel extends PanelWithStructure {
   }
 
   /**
-   * Shows a node wherever it is: opens what is closed around it.
-   * @param expand what to open, where that is known
+   * Shows a node wherever it is: opens the closed groups around it.
+   * @param expand the groups to open, if known
    */
   async goTo(id: string, expand?: string[], move: boolean = true) {
     const turn = (this.turn += 1);
@@ -96,7 +96,7 @@ export class GraphPanel extends PanelWithStructure {
     this.arrive(id, move);
   }
 
-  /** A node by its id, or by its name in the graph. */
+  /** Finds a node by its id or by its name in the graph. */
   async find(id: string): Promise<{ id: string; expand: string[] }> {
     const { id: graphId, function: called } = this.state;
     const found = await this.api.ask<Search>("search", {
@@ -109,7 +109,7 @@ export class GraphPanel extends PanelWithStructure {
     });
     if (!found.results.length) throw new Error(`There is no node ${id} in this graph.`);
     const [first] = found.results;
-    // What is folded into another is shown with that.
+    // A folded node is shown with the node it is folded into.
     return first.hosts.length && !this.state.back.includes(first.id) ? this.find(first.hosts[0]) : first;
   }
 
@@ -129,7 +129,7 @@ export class GraphPanel extends PanelWithStructure {
     if (next) this.arrive(next.id);
   }
 
-  // ---- lit up
+  // ---- highlighting
 
   async trace(way: "inputs" | "outputs") {
     const [id] = this.selection;
@@ -179,7 +179,7 @@ export class GraphPanel extends PanelWithStructure {
     }
   }
 
-  /** @param whole a node that is lit with all inside */
+  /** @param whole a node that is highlighted with everything inside it */
   light(ids: string[], what: string, whole: string = "") {
     this.tracedIds = ids;
     this.tracedWhole = whole;
@@ -201,7 +201,7 @@ export class GraphPanel extends PanelWithStructure {
     this.relight();
   }
 
-  /** Which visible nodes stand for what is lit up and found. */
+  /** Updates which visible nodes represent the highlighted and found ones. */
   relight() {
     const visible = (ids: string[]) => {
       const found = new Set<string>();
@@ -221,7 +221,7 @@ export class GraphPanel extends PanelWithStructure {
     };
     inside(this.scene?.byId.get(this.tracedWhole));
     const found = visible(this.matchIds);
-    // A scope that is open shows its matches itself.
+    // An open scope shows its matches itself.
     this.matched = new Set([...found].filter((id) => !this.shown.byId.get(id)?.expanded));
     this.changed();
   }
@@ -242,7 +242,7 @@ export class GraphPanel extends PanelWithStructure {
 
   /**
    * Whether a point is on the mark that opens or closes a node.
-   * @param place in the graph
+   * @param place point in the graph
    */
   onChevron(node: GraphNode, place: { x: number; y: number }) {
     if (!canExpand(node)) return false;
@@ -260,13 +260,13 @@ export class GraphPanel extends PanelWithStructure {
     if (second && this.selection.length) {
       return this.select(this.selection[0] === node.id ? [node.id] : [this.selection[0], node.id]);
     }
-    // The inside of an open group is ground to drag on; its head is what stands for it.
+    // The inside of an open group is for dragging; only its head represents the group.
     if (node.expanded && place.y - node.y > Math.max(HEADER, 18 / this.view.zoom)) return this.select([]);
     this.select([node.id]);
     this.keepClear(node);
   }
 
-  /** The card shall not lie over the node that it is about. */
+  /** Pans so that the card does not cover its node. */
   keepClear(node: GraphNode) {
     const { x } = this.view.toScreen(node.to[0] + node.to[2], 0);
     const over = x - (this.view.width - this.card.inset - 12);
@@ -274,11 +274,11 @@ export class GraphPanel extends PanelWithStructure {
     if (over > 0 && left - over > 8) this.view.pan(-over, 0);
   }
 
-  /** A double click. */
+  /** Handles a double click. */
   openAt(at: { x: number; y: number }) {
     const place = this.view.toWorld(at.x, at.y);
     const node = this.shown.at(place.x, place.y);
-    // The two clicks on a chevron have opened and closed it.
+    // The two clicks on a chevron have already opened and closed the node.
     if (!node || this.onChevron(node, place)) return;
     if (node.expanded && place.y - node.y > HEADER) this.zoomBy(1.8, at);
     else if (canExpand(node)) this.toggle(node);
@@ -306,7 +306,7 @@ export class GraphPanel extends PanelWithStructure {
 
 let shown: GraphPanel | null = null;
 
-/** Puts the panel into its host, or finds it there. */
+/** Mounts the panel in its host, or returns the one already there. */
 export const mount = (host: HTMLElement, tools: HTMLElement, settings: Surroundings) => {
   if (shown && shown.root === host) return shown;
   shown?.destroy();

@@ -1,4 +1,4 @@
-/** The Graph panel in the browser: opens graphs, owns the state of the view, redraws when something changed. */
+/** The Graph panel in the browser: opens graphs, owns the view state, and redraws when something changes. */
 import * as graphTools from "./tools.ts";
 import * as input from "./input.ts";
 import { Api } from "../../../web/core/request.ts";
@@ -23,7 +23,7 @@ import { retryButton } from "../../../web/cards/loading.ts";
 const REPORT_MS = 350;
 const SLOW_MS = 400;
 
-/** what is shown, all of it in the address */
+/** what is shown; all of it is in the address */
 export interface State {
   id: string;
   function: string;
@@ -36,7 +36,7 @@ export interface State {
   back: string[];
 }
 
-/** What an address asks for, besides what is open. */
+/** What an address requests besides what to open. */
 export interface Wish {
   expanded: string[];
   aside: string[];
@@ -59,7 +59,7 @@ export interface Surroundings {
   functions: (names: string[]) => void;
 }
 
-/** What undo goes back to. */
+/** A state that undo returns to. */
 export interface Moment {
   place: Place;
   expanded: string[];
@@ -68,7 +68,7 @@ export interface Moment {
   selection: string[];
 }
 
-/** Open groups as parameters: none at all would be those of a first look. */
+/** Open groups as parameters: an empty list would mean the groups open in an initial view. */
 export const openedInAddress = (expanded: readonly string[]): readonly string[] => expanded.length ? expanded : [""];
 
 export abstract class PanelBase {
@@ -79,17 +79,17 @@ export abstract class PanelBase {
   readonly colors = new Colors();
   readonly comparison: Comparison;
   readonly state: State = { id: "", function: "", costs: "", compare: "", expanded: [], aside: [], back: [] };
-  /** What is drawn. */
+  /** The scene drawn. */
   scene: Scene | null = null;
-  /** What the address asked for of a graph that could not be shown. */
+  /** What the address requested for a graph that could not be shown. */
   unanswered: { initialView: Wish | null } | null = null;
   /** One id, or two for a path between them. */
   selection: string[] = [];
-  /** Rises with each selection, and with each way to one: what comes later than the next is not wanted any more. */
+  /** Incremented by each selection and each attempt to reach one: results of earlier turns are no longer wanted. */
   turn = 0;
-  /** The same of what is lit up. */
+  /** The same for highlighting. */
   litTurn = 0;
-  /** Ids of visible nodes that are lit up, and what for. */
+  /** Ids of visible nodes that are highlighted, and why. */
   traced = new Set<string>();
   tracedIds: string[] = [];
   tracedWhat = "";
@@ -107,7 +107,7 @@ export abstract class PanelBase {
   drawMs = 0;
   painted = 0;
   dirty = true;
-  /** Whether the hand has moved the view since the last frame. */
+  /** Whether the user has moved the view since the last frame. */
   viewMoved = false;
   drawn = { nodes: 0, edges: 0, labels: 0 };
   reported = "";
@@ -127,7 +127,7 @@ export abstract class PanelBase {
   readonly stage: HTMLElement;
   readonly search: Search;
   readonly input: { tick: (elapsed: number) => boolean };
-  /** Ends with the panel. */
+  /** Aborted when the panel is destroyed. */
   readonly life = new AbortController();
   then = performance.now();
   frame = 0;
@@ -135,7 +135,7 @@ export abstract class PanelBase {
   pending: Promise<boolean> | undefined;
   abort: AbortController | undefined;
 
-  /** The node that stands for the selection. */
+  /** The node that represents the selection. */
   abstract get selected(): GraphNode | null;
   abstract select(ids: string[]): void;
   abstract remember(always?: boolean): void;
@@ -151,7 +151,7 @@ export abstract class PanelBase {
     settings: Surroundings,
   ) {
     const { make } = elements;
-    // Nothing but a GraphPanel is ever made.
+    // Only GraphPanel instances are ever created.
     const panel = this as unknown as GraphPanel;
     this.root = host;
     this.settings = settings;
@@ -196,11 +196,11 @@ export abstract class PanelBase {
     this.frame = requestAnimationFrame((now) => this.tick(now));
   }
 
-  /** Follow the sizes of the page and its theme. */
+  /** Observes the page's sizes and theme. */
   observe(tools: HTMLElement) {
     const size = new ResizeObserver(() => this.resize());
     size.observe(this.stage);
-    // The selectors above may take another row.
+    // The selectors above may wrap onto another row.
     const rows = new ResizeObserver(() => this.fillHeight());
     if (tools.parentElement) rows.observe(tools.parentElement);
     const theme = new MutationObserver(() => this.retheme());
@@ -217,13 +217,13 @@ export abstract class PanelBase {
     return this.scene !== null;
   }
 
-  /** What is drawn, for what happens only while something is. */
+  /** The scene drawn, for code that runs only while there is one. */
   get shown(): Scene {
     if (!this.scene) throw new Error("No graph is open.");
     return this.scene;
   }
 
-  /** What is drawn now. */
+  /** The picture drawn now. */
   get drawing(): Picture {
     const { shown: scene, view, theme, colors, selection, hover, traced, matched, comparison } = this;
     return { scene, view, theme, colors, selection, hover, traced, matched, comparison };
@@ -239,8 +239,8 @@ export abstract class PanelBase {
   // ---- what is open
 
   /**
-   * Shows a graph, or a function of it. What is open already stays as it is.
-   * @param initialView what the address asks for besides
+   * Shows a graph, or one of its functions. What is already open stays as it is.
+   * @param initialView what else the address requests
    */
   async open(
     chosen: { id: string; function: string; costs: string; compare: string },
@@ -263,7 +263,7 @@ export abstract class PanelBase {
     if (compare || (other && state.compare)) await this.comparison.load();
   }
 
-  /** Asks once more for a graph that could not be shown: the log directory has other graphs now. */
+  /** Retries a graph that could not be shown: the graphs in the log directory have changed. */
   async openAgain() {
     if (!this.unanswered) return;
     const { state, unanswered } = this;
@@ -298,7 +298,7 @@ export abstract class PanelBase {
     if (initialView?.color) this.setColor(initialView.color);
     if (!(await this.read()) || !(await this.load({ place: initialView?.view, first }))) return;
     if (first) state.expanded = this.shown.nodes.filter((node) => node.expanded).map((node) => node.id);
-    // What was typed or chosen since is newer than the address.
+    // Anything typed or chosen since is newer than the address.
     const { input } = this.search;
     if (initialView?.search && !input.value && document.activeElement !== input) {
       this.search.set(initialView.search, initialView.regex);
@@ -307,8 +307,8 @@ export abstract class PanelBase {
   }
 
   /**
-   * Asks for the scene of the state and shows it.
-   * @param how `anchor` stays where it is on the screen; `first` opens what the server finds good for a first look
+   * Requests the scene for the current state and shows it.
+   * @param how `anchor` stays in place on the screen; `first` opens what the server considers a good initial view
    * @returns whether it is shown
    */
   load(how: { anchor?: string | null; place?: Place | null; first?: boolean }): Promise<boolean> {
@@ -382,7 +382,7 @@ export abstract class PanelBase {
     if (!place && !before) this.begin();
   }
 
-  /** @param recolor whether nodes are colored by them, where no other color is chosen meanwhile */
+  /** @param recolor whether to color nodes by cost, unless another coloring is chosen in the meantime */
   async loadCosts(recolor: boolean) {
     const { state } = this;
     const { id, function: called, costs } = state;
@@ -393,7 +393,7 @@ export abstract class PanelBase {
       try {
         const answer = await this.api.ask<CostsAnswer>("costs", { id, function: called, trace: costs });
         if (late()) return;
-        // What is not among them did not run.
+        // Nodes without costs did not run.
         this.colors.costs = new Map(Object.entries(answer.costs));
         if (answer.problem) this.notify(answer.problem);
         if (recolor && mode === this.colors.mode && !this.colors.hot) this.setColor("time");
@@ -409,7 +409,7 @@ export abstract class PanelBase {
 
   /**
    * Has the server open the graph.
-   * @returns whether it can be shown, and still shall be
+   * @returns whether it can be shown and is still wanted
    */
   async read(): Promise<boolean> {
     const { id } = this.state;
@@ -436,7 +436,7 @@ export abstract class PanelBase {
 
   // ---- the view
 
-  /** Pixels at the bottom that the legend lies over. */
+  /** Pixels at the bottom that the legend covers. */
   get below() {
     return this.legend.hidden ? 0 : this.legend.offsetHeight + 8;
   }
@@ -446,7 +446,7 @@ export abstract class PanelBase {
     this.changed();
   }
 
-  /** Fits the selection where there is one and it is asked for, or everything. */
+  /** Fits the selection if requested and there is one; otherwise everything. */
   fit(selection: boolean, instantly: boolean = false) {
     if (!this.scene) return;
     const node = selection ? this.selected : null;
@@ -482,14 +482,14 @@ export abstract class PanelBase {
     this.paintAround();
   }
 
-  // ---- words
+  // ---- messages
 
   tell(values: Record<string, string[]>) {
     // Another panel may have the page by now.
     if (this.root.isConnected) this.settings.tell(values);
   }
 
-  /** @param again where asking once more may help */
+  /** @param again given if retrying may help */
   say(text: string, sort: "" | "busy" | "bad" = "", again?: () => unknown) {
     this.message.textContent = text;
     if (again) this.message.append(retryButton(again));
@@ -497,7 +497,7 @@ export abstract class PanelBase {
     this.message.hidden = !text;
   }
 
-  /** Something that leaves the picture as it is. */
+  /** Shows a message that leaves the picture as it is. */
   notify(text: string, sort: "problem" | "info" = "problem") {
     this.stage.querySelector(".graph-note")?.remove();
     const note = elements.make(
@@ -509,7 +509,7 @@ export abstract class PanelBase {
     setTimeout(() => note.remove(), sort === "info" ? 2500 : 7000);
   }
 
-  /** Redraws what stands around the graph, and the graph. */
+  /** Redraws the graph and everything around it. */
   paintAround() {
     this.painted += 1;
     this.colors.legend(this.legend, this.theme, this.scene);
@@ -585,7 +585,7 @@ export abstract class PanelBase {
     this.drawMs = performance.now() - started;
   }
 
-  /** The view goes into the address when it has come to rest. */
+  /** Writes the view to the address once it comes to rest. */
   report(now: number) {
     if (!this.scene) return;
     const { x, y, zoom } = this.view.target;

@@ -1,4 +1,4 @@
-/** What is expanded and what is aside in the Graph panel, and how it was before. */
+/** Which nodes are expanded or set aside in the Graph panel, and its undo history. */
 import { canExpand, type GraphNode } from "./scene.ts";
 import { openedInAddress, PanelBase } from "./panel_base.ts";
 
@@ -6,7 +6,7 @@ const GESTURE_GAP_MS = 500;
 const MOST_UNDO = 100;
 
 export abstract class PanelWithStructure extends PanelBase {
-  /** Whether a group is open, or will be in the scene that is on its way. */
+  /** Whether a group is open, or will be in the scene that is loading. */
   isOpen(node: GraphNode) {
     return this.loading ? this.state.expanded.includes(node.id) : Boolean(this.shown.byId.get(node.id)?.expanded);
   }
@@ -30,11 +30,11 @@ export abstract class PanelWithStructure extends PanelBase {
     return node && canExpand(node) ? void this.toggle(node) : false;
   }
 
-  /** Opens the closed groups of the highest level that has any, inside the selection or in all: a level more each time. */
+  /** Opens the closed groups on the top level that has any, in the selection or the graph: one more level each time. */
   async expandChildren() {
     const { id: graphId } = this.state;
     const [id] = this.selection;
-    // The level that was asked for before is seen only in its scene.
+    // A level requested earlier becomes known only with its scene.
     for (let seen; seen !== this.pending;) await (seen = this.pending);
     if (!this.scene || graphId !== this.state.id) return;
     const node = id ? this.scene.standsFor(id) : null;
@@ -49,7 +49,7 @@ export abstract class PanelWithStructure extends PanelBase {
     return this.reload(node?.id ?? this.middle()?.id ?? null);
   }
 
-  /** The node that is drawn nearest to the middle of the view. */
+  /** The node drawn closest to the center of the view. */
   middle() {
     const { view } = this;
     const far = (node: GraphNode) => Math.hypot(node.x + node.w / 2 - view.x, node.y + node.h / 2 - view.y);
@@ -59,7 +59,7 @@ export abstract class PanelWithStructure extends PanelBase {
     );
   }
 
-  /** Closes the selection, or what it is in. */
+  /** Closes the selection, or the group that contains it. */
   collapseSelected() {
     let group = this.selected;
     while (group && !this.isOpen(group)) group = group.parent;
@@ -115,7 +115,7 @@ export abstract class PanelWithStructure extends PanelBase {
 
   // ---- undo
 
-  /** Remembers what is shown, once per gesture. */
+  /** Saves the current state for undo, once per gesture. */
   remember(always: boolean = false) {
     const now = performance.now();
     if (always || now - this.lastGesture > GESTURE_GAP_MS) {

@@ -1,16 +1,16 @@
-/** A placed scene: nodes and edges with where they are, who contains whom, and the way from one scene to the next. */
+/** A laid-out scene: nodes and edges with positions, containment, and the transition from one scene to the next. */
 import { still } from "../../../web/core/motion.ts";
 import type { EdgePoints, Place, SceneEdge, SceneFrame, SceneNode } from "./messages.generated.ts";
 import { theme } from "./theme.ts";
 
 const CHANGE_MS = 240;
 
-/** What the server answers of what is visible. */
+/** The server's answer about what is visible. */
 export type SceneAnswer = SceneFrame & { nodes: (SceneNode & Place)[]; edges: (SceneEdge & EdgePoints)[] };
 
-/** A node of the server's scene, where it is now, and what is added here. */
+/** A node of the server's scene, with its current position and the fields added here. */
 export interface GraphNode extends Omit<SceneNode, "parent">, Place {
-  /** where it is when nothing moves: x, y, w, h */
+  /** position at rest: x, y, w, h */
   to: number[];
   from: number[];
   parent: GraphNode | null;
@@ -18,17 +18,17 @@ export interface GraphNode extends Omit<SceneNode, "parent">, Place {
   inputs: GraphEdge[];
   outputs: GraphEdge[];
   depth: number;
-  /** was not there before */
+  /** was not in the previous scene */
   fresh: boolean;
   category: string;
   hue: number | null;
-  /** Whether it was drawn as what did not run. */
+  /** Whether it was drawn as a node that did not run. */
   gray: boolean;
 }
 export interface GraphEdge extends Omit<SceneEdge, "source" | "target"> {
   source: GraphNode;
   target: GraphNode;
-  /** now: x0, y0, x1, y1, ... */
+  /** current points: x0, y0, x1, y1, ... */
   points: Float64Array;
   to: Float64Array;
   from: Float64Array | null;
@@ -38,10 +38,10 @@ export interface GraphEdge extends Omit<SceneEdge, "source" | "target"> {
   width: number;
 }
 
-/** A function without a body that is known has nothing inside. */
+/** A function without a known body has nothing inside. */
 export const canExpand = (node: GraphNode) => node.kind !== "op" && (node.kind !== "function" || node.count > 1);
 
-/** Class of width by the bytes that flow: each is about a hundred times the one before. */
+/** Width class by the bytes that flow: each is about a hundred times the previous one. */
 const widthOf = (
   bytes: number | null,
   tensors: number,
@@ -58,7 +58,7 @@ export class Scene {
   /** Parents before children. */
   nodes: GraphNode[];
   roots;
-  /** Ids of nodes that are folded into another, and into which. */
+  /** Ids of folded nodes, and the node each is folded into. */
   hosts: Map<string, GraphNode>;
   edges: GraphEdge[];
   since = -Infinity;
@@ -135,7 +135,7 @@ export class Scene {
     return { x: left, y: top, w: right - left, h: bottom - top };
   }
 
-  /** The node that stands for an id: itself, or the one that it is folded into or that is closed around it. */
+  /** The node that represents an id: the node itself, the one it is folded into, or the closed group around it. */
   standsFor(id: string): GraphNode | null {
     for (let at = id; at; at = at.includes("/") ? at.slice(0, at.lastIndexOf("/")) : "") {
       const found = this.byId.get(at) ?? this.hosts.get(at);
@@ -144,7 +144,7 @@ export class Scene {
     return null;
   }
 
-  /** Begins where another scene is now: what both have moves, what is new comes out of `anchor`. */
+  /** Starts from another scene's current state: shared nodes move, new ones emerge from `anchor`. */
   follow(before: Scene, anchor: string | null, now: number) {
     const origin = anchor ? before.byId.get(anchor) ?? this.byId.get(anchor) : null;
     for (const node of this.nodes) {
@@ -168,7 +168,7 @@ export class Scene {
     this.tick(now);
   }
 
-  /** Moves everything by so much, without a change on the screen. */
+  /** Moves everything by an offset, without a visible change on the screen. */
   carry(dx: number, dy: number) {
     for (const node of this.nodes) {
       node.x += dx;
@@ -177,7 +177,7 @@ export class Scene {
     for (const edge of this.edges) edge.points = edge.points.map((value, at) => value + (at % 2 ? dy : dx));
   }
 
-  /** How far the change has come, 0 to 1. */
+  /** Progress of the transition, 0 to 1. */
   get progress() {
     return this.share;
   }
@@ -205,7 +205,7 @@ export class Scene {
     return true;
   }
 
-  /** What is seen of the scene, in the order in which it is painted. */
+  /** The visible part of the scene, in painting order. */
   within(
     seen: { left: number; top: number; right: number; bottom: number },
   ): { containers: GraphNode[]; leaves: GraphNode[]; edges: GraphEdge[] } {
@@ -213,7 +213,7 @@ export class Scene {
     const leaves: GraphNode[] = [];
     const walk = (nodes: GraphNode[]) => {
       for (const node of nodes) {
-        // Stacked cards and badges stand out of the box a little.
+        // Stacked cards and badges extend slightly beyond the box.
         if (
           node.x > seen.right + 4 || node.y > seen.bottom + 8 || node.x + node.w < seen.left - 40 ||
           node.y + node.h < seen.top - 8
@@ -242,7 +242,7 @@ export class Scene {
     }
   }
 
-  /** The edge that passes within some units of a point. */
+  /** The edge that passes within a given number of units of a point. */
   edgeAt(x: number, y: number, reach: number): GraphEdge | null {
     let best: GraphEdge | null = null;
     let least = reach;

@@ -1,4 +1,4 @@
-/** The search over the whole graph, also over what is closed: results open the way to a node. */
+/** The search over the whole graph, including closed groups: choosing a result opens the way to its node. */
 import { integer } from "../../../web/core/numbers.ts";
 import * as parts from "./widgets.ts";
 import { elements } from "../../../web/core/dom.ts";
@@ -23,7 +23,7 @@ export class Search {
   current = -1;
   results: readonly Found[] = [];
   abort: AbortController | null = null;
-  /** Keys of what is on its way, and of what is listed. */
+  /** Keys of the search in progress and of the one listed. */
   requested = "";
   answered = "";
   timer = 0;
@@ -137,20 +137,20 @@ export class Search {
     this.run();
   }
 
-  /** All that the answer depends on. */
+  /** Everything the answer depends on. */
   get wanted() {
     const { id, function: called } = this.panel.state;
     return JSON.stringify([id, called, this.input.value, this.regex, [...this.fields]]);
   }
 
-  /** Whether the list is of another search than the one in the field. */
+  /** Whether the list belongs to a different search than the one in the field. */
   get stale() {
     return this.wanted !== this.answered;
   }
 
   /**
-   * @param show whether the list opens
-   * @returns the same while the same is on its way
+   * @param show whether to open the list
+   * @returns the same promise while the same search is in progress
    */
   run(show: boolean = true): Promise<void> {
     clearTimeout(this.timer);
@@ -244,9 +244,9 @@ export class Search {
 
   async enter(direction: number) {
     if (this.stale) await this.run();
-    // Who typed on or went elsewhere meanwhile wants another one, or none.
+    // A user who has typed more or moved elsewhere in the meantime wants another result, or none.
     if (this.stale || !this.results.length || document.activeElement !== this.input) return;
-    // What the arrow keys have marked is meant first.
+    // A result marked with the arrow keys takes precedence.
     if (this.list.hidden || this.current < 0) this.mark(this.current + direction);
     await this.choose(this.current);
   }
@@ -257,7 +257,7 @@ export class Search {
     const { id, expand, hosts } = this.results[place];
     const [host] = hosts;
     await (host ? this.panel.goTo(host) : this.panel.goTo(id, expand));
-    // The card is about what was found, the place is that of what it is folded into.
+    // The card describes the node found; the location is that of the node it is folded into.
     if (host && this.panel.selection[0] === host) this.panel.card.show(id);
   }
 }

@@ -1,4 +1,4 @@
-/** The line above the graph: what it holds, what is set aside, what is lit up, what differs, what is wrong with it. */
+/** The line above the graph: its contents, nodes set aside, highlighted paths, differences, and problems. */
 import { counted, fileSize, integer } from "../../../web/core/numbers.ts";
 import * as parts from "./widgets.ts";
 import { elements } from "../../../web/core/dom.ts";

@@ -1,8 +1,8 @@
-/** Colors of the graph: from the page's CSS variables, by category of operation, and palettes of equal lightness. */
+/** Graph colors: from the page's CSS variables, by operation category, and from palettes of equal lightness. */
 import * as color from "../../../web/core/color.ts";
 import { css } from "../../../web/core/color.ts";
 
-/** Categories of operations: a title, a hue (degrees, OKLCH; null for gray), and the names that belong to it. */
+/** Operation categories: a title, a hue (OKLCH degrees; null for gray), and the names that belong to each. */
 const CATEGORIES: [string, string, number | null, RegExp][] = [
   [
     "call",
@@ -103,7 +103,7 @@ export interface Theme {
   control: string;
   reference: string;
   match: string;
-  /** what did not run, or is not known */
+  /** for nodes that did not run or are unknown */
   gray: string;
   grayText: string;
   verdicts: Record<"added" | "removed" | "changed", { fill: string; line: string }>;
@@ -111,7 +111,7 @@ export interface Theme {
   font: string;
   /** color of a category */
   stripe: (hue: number | null) => string;
-  /** one of the palette by number */
+  /** a palette color by number */
   tint: (place: number) => string;
   /** from 0 (little) to 1 (much) */
   ramp: (share: number) => string;

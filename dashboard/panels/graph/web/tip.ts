@@ -1,4 +1,4 @@
-/** The box beside the mouse, about the node or the edge under it. */
+/** The box beside the mouse that describes the node or edge under it. */
 import { counted, durationText, fileSize } from "../../../web/core/numbers.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { format } from "./format.ts";
@@ -13,7 +13,7 @@ export class Tip {
     this.panel = panel;
   }
 
-  /** @param at on the stage */
+  /** @param at position on the stage */
   point(at: { x: number; y: number } | null) {
     const { hover, hoverEdge } = this.panel;
     const content = at && (hover && !hover.expanded ? this.node(hover) : hoverEdge ? this.edge(hoverEdge) : null);

@@ -48,7 +48,7 @@ export function make(panel: GraphPanel): { element: HTMLElement; show: () => voi
 }
 
 /**
- * What can be done with a node.
+ * The actions available for a node.
  */
 export function actions(panel: GraphPanel, node: GraphNode): [string, () => void][] {
   const entries: [string, () => void][] = [];
@@ -84,7 +84,7 @@ export function actions(panel: GraphPanel, node: GraphNode): [string, () => void
   return entries;
 }
 
-/** @param at on the canvas */
+/** @param at position on the canvas */
 export function menuAt(panel: GraphPanel, at: { x: number; y: number }, page: { x: number; y: number }) {
   const place = panel.view.toWorld(at.x, at.y);
   const node = panel.shown.at(place.x, place.y);

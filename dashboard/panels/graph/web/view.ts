@@ -1,18 +1,18 @@
-/** What of the graph is visible: the point in the middle of the screen and the zoom, animated, with limits. */
+/** The visible part of the graph: the point in the middle of the screen and the zoom, animated, with limits. */
 import { still } from "../../../web/core/motion.ts";
 
 const MOST = 4;
 const LEAST = 0.002;
 const ANIMATION_MS = 220;
 const MARGIN = 28;
-/** Fitting never makes a small graph larger than life. */
+/** Fitting never enlarges a small graph beyond this zoom. */
 const FIT_MOST = 1.25;
-/** Zoom at which names can be read without effort. */
+/** Zoom at which names are easy to read. */
 const LEAST_READ = 0.55;
 
 const ease = (x: number) => 1 - (1 - x) ** 3;
 
-/** middle in the graph's own units, pixels per unit */
+/** the center in the graph's own units, and the pixels per unit */
 export interface Place {
   x: number;
   y: number;
@@ -31,11 +31,11 @@ export class View {
   zoom = 1;
   width = 1;
   height = 1;
-  /** All that can be seen. */
+  /** Everything that can be seen. */
   world: Box = { x: 0, y: 0, w: 1, h: 1 };
   animation: { from: Place; to: Place; since: number } | null = null;
 
-  /** Where the view is going. */
+  /** The place the view is moving to. */
   get target(): Place {
     return this.animation ? this.animation.to : this.place;
   }
@@ -50,7 +50,7 @@ export class View {
     return { left: this.x - w, top: this.y - h, right: this.x + w, bottom: this.y + h };
   }
 
-  /** @returns with a part of the graph on the screen */
+  /** @returns the place, limited so that part of the graph stays on the screen */
   limited({ x, y, zoom }: Place): Place {
     const { world } = this;
     const least = Math.max(Math.min(this.fitted(world).zoom / 2, 0.5), LEAST);
@@ -69,7 +69,7 @@ export class View {
     } else this.animation = { from: this.place, to: limited, since: performance.now() };
   }
 
-  /** The graph has moved under the screen by this much, and nobody shall see it. */
+  /** Follows a shift of the graph, so that it is not visible on the screen. */
   carry(dx: number, dy: number) {
     this.x += dx;
     this.y += dy;
@@ -79,15 +79,15 @@ export class View {
     }
   }
 
-  /** @param dx pixels that what is shown moves by */
+  /** @param dx pixels by which the content moves */
   pan(dx: number, dy: number, instantly: boolean = false) {
     const { x, y, zoom } = instantly ? this.place : this.target;
     this.go({ x: x - dx / zoom, y: y - dy / zoom, zoom }, instantly);
   }
 
   /**
-   * @param factor above 1 comes closer
-   * @param at on the screen, stays where it is
+   * @param factor above 1 zooms in
+   * @param at point on the screen that stays in place
    */
   zoomAt(factor: number, at: { x: number; y: number }, instantly: boolean = false) {
     const from = instantly ? this.place : this.target;
@@ -97,8 +97,8 @@ export class View {
   }
 
   /**
-   * @param right pixels at the right that something lies over
-   * @param below at the bottom
+   * @param right pixels covered on the right
+   * @param below pixels covered at the bottom
    */
   fitted(box: Box, right: number = 0, below: number = 0): Place {
     const width = Math.max(this.width - right, 50);
@@ -110,7 +110,7 @@ export class View {
     return { x: box.x + box.w / 2 + right / 2 / zoom, y: box.y + box.h / 2 + below / 2 / zoom, zoom };
   }
 
-  /** What is seen first: everything, or of a tall graph its beginning, as far as that can be read. */
+  /** The initial view: everything, or the beginning of a tall graph, as far as it can be read. */
   first(box: Box, below: number): Place {
     const all = this.fitted(box, 0, below);
     const wide = this.fitted({ ...box, h: 1 }).zoom;
@@ -120,8 +120,8 @@ export class View {
   }
 
   /**
-   * Moves just so far that a box is on the screen.
-   * @param inset pixels at the right
+   * Moves just far enough to bring a box onto the screen.
+   * @param inset pixels covered on the right
    */
   reveal(box: Box, inset: number = 0, instantly: boolean = false) {
     let { x, y, zoom } = this.target;
@@ -131,7 +131,7 @@ export class View {
     }
     const pad = 60;
     const reach = (middle: number, low: number, size: number, before: number, after: number) => {
-      // What is larger than the room shows its beginning.
+      // A box larger than the available space shows its beginning.
       const [from, to] = [
         low - pad / zoom,
         Math.min(low + size + pad / zoom, low - pad / zoom + (before + after) / zoom),
@@ -153,7 +153,7 @@ export class View {
     return { x: (x - this.x) * this.zoom + this.width / 2, y: (y - this.y) * this.zoom + this.height / 2 };
   }
 
-  /** Moves the animation on; true while it runs. */
+  /** Advances the animation; true while it runs. */
   tick(now: number) {
     if (!this.animation) return false;
     const { from, to, since } = this.animation;
@@ -161,7 +161,7 @@ export class View {
     const y = ease(at);
     const ratio = to.zoom / from.zoom;
     this.zoom = from.zoom * ratio ** y;
-    // The middle moves so that one point stays where it is on the screen, as it does when the hand zooms.
+    // The center moves so that one point stays in place on the screen, as when the user zooms.
     const progress = Math.abs(ratio - 1) < 1e-6 ? y : (1 / this.zoom - 1 / from.zoom) / (1 / to.zoom - 1 / from.zoom);
     this.x = from.x + (to.x - from.x) * progress;
     this.y = from.y + (to.y - from.y) * progress;

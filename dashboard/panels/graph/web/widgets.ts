@@ -1,4 +1,4 @@
-/** Small parts that the Graph panel's boxes are made of. */
+/** Small building blocks of the Graph panel's boxes. */
 import * as frame from "../../../web/page/layout.ts";
 import { elements } from "../../../web/core/dom.ts";
 
@@ -14,7 +14,7 @@ export function button(
   return made;
 }
 
-/** A head and what stands below it. */
+/** A heading and the content below it. */
 export const section = (title: string, ...children: ((Node | string))[]) =>
   elements.make("section", { className: "graph-section" }, elements.make("h4", {}, title), ...children);
 

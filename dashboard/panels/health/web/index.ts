@@ -1,4 +1,4 @@
-/** The health panel: how its table writes and sorts values, the selected file, and what leaves the page. */
+/** The health panel: how its table formats and sorts values, the selected file, copies and downloads. */
 import { exactBytes, fileSize } from "../../../web/core/numbers.ts";
 import { gridOf } from "../../../web/core/ag_grid.ts";
 import { callbacks, gridComponents, gridFunctions, noUpdate } from "../../../web/core/dash.ts";
@@ -23,7 +23,7 @@ const cutName = ([head, tail]: CutName) =>
 
 Object.assign(gridComponents, {
   HealthFile: ({ value }: { value: string }) => cutName(fileParts(value)),
-  // Called as on the whole page: runs/web/labels.ts.
+  // Named as on the rest of the page: runs/web/labels.ts.
   HealthRun: ({ value }: { value: string }) => h("span", { className: "run-label", title: value }, h("bdi", {}, value)),
 });
 Object.assign(gridFunctions, {
@@ -38,9 +38,9 @@ Object.assign(gridFunctions, {
     byHealth(one, other, oneNode.data, otherNode.data),
 });
 
-// --- what leaves the page ----------------------------------------------------------------------------------
+// --- copy and download -------------------------------------------------------------------------------------
 
-/** A table as CSV: of the files that the panel lists, or of the selected one. */
+/** The route to a table as CSV: of the files listed in the panel, or of the selected file. */
 function route({ dataset }: HTMLElement): [string, Record<string, string>] {
   const { file, show, filter } = settings;
   const requested: Record<string, string> = dataset.selected
@@ -54,7 +54,7 @@ async function copy(button: HTMLElement): Promise<void> {
   try {
     table = await (await api.response(...route(button))).text();
   } catch {
-    return; // The button does not say that it is copied.
+    return; // The button does not claim that anything was copied.
   }
   await toClipboard(table);
   const label = button.querySelector("span:last-child");
@@ -68,7 +68,7 @@ async function copy(button: HTMLElement): Promise<void> {
 
 // --- the selected file -------------------------------------------------------------------------------------
 
-/** Opens the panel, with a file selected where one is named. */
+/** Opens the panel, with a file selected if one is named. */
 function openPanel(path: string | undefined): void {
   document.getElementById("health-badge")?.click();
   view.update((_params, set) => {
@@ -81,7 +81,7 @@ function openPanel(path: string | undefined): void {
 
 const grid = () => gridOf<FileRow>("health-grid");
 
-// What was written some minutes ago was so for longer by now.
+// The ages of files grow, so their cells are refreshed.
 setInterval(() => {
   grid()?.refreshCells({ force: true, columns: ["modified"] });
 }, MINUTE_MS);
@@ -102,7 +102,7 @@ document.addEventListener("click", (event) => {
 
 callbacks("stepscope", {
   openHealthFile(selected: FileRow[] | null) {
-    // Rows that leave the table take the selection with them; the file stays open until it is closed.
+    // Rows that leave the table also leave the selection, but the file stays open until it is closed.
     if (Array.isArray(selected) && selected.length) {
       view.write(settings.file, selected[0].path);
     }

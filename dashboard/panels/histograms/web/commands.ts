@@ -1,4 +1,4 @@
-/** Keys and gestures of the histograms panel; those of the window with one histogram are bound to it (large.ts). */
+/** Keys and gestures of the histograms panel; those of the window with a single histogram are bound in large.ts. */
 import { register } from "../../../web/core/commands.ts";
 
 register({

@@ -1,13 +1,13 @@
-/** What the charts of histograms say of themselves, and what lies under a place in them, in numbers and words. */
+/** The metadata of histogram charts, and the facts at a place in them, in numbers and words. */
 import { type Numbers, numbers, stepText, when } from "../../../web/core/dom.ts";
 import { shortNumber } from "../../../web/core/numbers.ts";
 import type { BandMeta, ColumnMeta, HeatMeta, LineMeta, RunMeta, RunsMeta } from "./messages.generated.ts";
 
-/** What the layout of a chart has as `meta`. */
+/** The `meta` of a chart's layout. */
 export type ChartMeta = RunsMeta | RunMeta;
 
 export type Rows = [name: string, value: string][];
-/** A histogram under the pointer: its place in its series, its run where the chart has several, and what is said. */
+/** A histogram under the pointer: its index in its series, its run if the chart has several, and the rows of text. */
 export interface Facts {
   index: number;
   run?: string;
@@ -20,7 +20,7 @@ export function show(value: unknown): string {
   return shortNumber(value, 5);
 }
 
-/** Height of a ridge at x, by the line that is drawn; null where it is not. */
+/** Height of a ridge at x along the drawn line; null where there is no line. */
 export function heightAt(xs: ArrayLike<number>, ys: ArrayLike<number>, x: number): number | null {
   if (!xs.length || x < xs[0] || x > xs[xs.length - 1]) return null;
   let i = 0;
@@ -48,7 +48,7 @@ const bucketRows = (step: number, { left, right, count }: Bucket, total: number,
   ];
 };
 
-/** The bucket of x in a line whose stair i lies between points 2i + 1 and 2i + 2; null where it has none. */
+/** The bucket of x in a line whose stair i lies between points 2i + 1 and 2i + 2; null if there is none. */
 export function lineFacts(xs: ArrayLike<number>, meta: LineMeta, x: number): Facts | null {
   const counts = numbers(meta.counts);
   let i = 0;
@@ -58,7 +58,7 @@ export function lineFacts(xs: ArrayLike<number>, meta: LineMeta, x: number): Fac
   return { index: meta.index, run: meta.run, rows: bucketRows(meta.step, bucket, meta.total, meta.wall) };
 }
 
-/** The column whose place is nearest to the pointer. */
+/** The column nearest to the pointer. */
 function nearestColumn(places: Numbers, toPx: (place: number) => number, px: number): number {
   let best = 0;
   for (let i = 1; i < places.length; i += 1) {
@@ -67,7 +67,7 @@ function nearestColumn(places: Numbers, toPx: (place: number) => number, px: num
   return best;
 }
 
-/** The cell of a heat map at a pixel of its columns and a value of its rows; null above and below them. */
+/** The cell of a heat map at the pixel of a column and the value of a row; null above and below the rows. */
 export function heatFacts(meta: HeatMeta, toPx: (place: number) => number, px: number, y: number): Facts | null {
   const column = nearestColumn(numbers(meta.places), toPx, px);
   const at = (name: keyof ColumnMeta) => numbers(meta[name])[column];

@@ -1,4 +1,4 @@
-/** The histograms panel: the runs of a card with all of them, and downloads. */
+/** The histograms panel: the runs listed on cards that show all of them, and downloads. */
 import { downloadMenu } from "../../../web/cards/download_menu.ts";
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { plotIn } from "../../../web/cards/plotly.ts";
@@ -25,7 +25,7 @@ interface Card {
   legend: HTMLElement;
   meta: RunsMeta;
 }
-/** By tag. */
+/** Cards by tag. */
 const cards: Map<string, Card> = new Map();
 const axis = () => view.read(settings.axis);
 
@@ -70,7 +70,7 @@ document.addEventListener("click", (event) => {
 });
 
 callbacks("stepscope", {
-  /** Figures of the cards -> what stands below those with all runs. */
+  /** From the figures of the cards, builds what is below those with all runs. */
   drawHistograms(figures: Figure[]) {
     const inputs = callbackContext().inputs_list[0] as { id: { key: string } }[];
     figures.forEach((figure, i) => {
@@ -81,7 +81,7 @@ callbacks("stepscope", {
     });
     return noUpdate();
   },
-  /** What the toolbar says that needs no drawing. */
+  /** Applies the toolbar settings that need no redrawing. */
   adjustHistograms() {
     const root = document.getElementById("histograms-panel");
     if (root) {

@@ -1,4 +1,4 @@
-/** One histogram with its statistics, small beside the pointer and large in a window of its own. */
+/** A single histogram with its statistics: small beside the pointer, and large in its own window. */
 import { bind } from "../../../web/core/commands.ts";
 import { iconButton, make, numbers, stepText, when } from "../../../web/core/dom.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
@@ -18,7 +18,7 @@ export interface Source {
   run: string;
   index: number;
 }
-/** A histogram, or why there is none and, where it is one that cannot be read, what is known of it nevertheless. */
+/** A histogram, or why there is none; for one that cannot be read, also what is known of it. */
 export type Found = DescribedHistogram | DamagedHistogram | { error: string };
 
 const isWhole = (found: Found): found is DescribedHistogram => found.error === "";
@@ -37,7 +37,7 @@ const requested = (from: Source) => {
   };
 };
 
-/** Where a histogram is asked for. */
+/** The address from which a histogram is requested. */
 export const address = (from: Source): string => api.address("point", requested(from));
 
 export function find(from: Source): Promise<Found> {
@@ -46,7 +46,7 @@ export function find(from: Source): Promise<Found> {
   if (known) return known;
   const answer = api.ask<Found>("point", requested(from)).catch((error: unknown) => ({ error: messageOf(error) }));
   answers.set(url, answer);
-  // A run that is started again has another histogram in its place: what was asked is not kept for long.
+  // A restarted run has another histogram in its place, so answers are not kept for long.
   window.setTimeout(() => answers.delete(url), KEPT_MS);
   for (const oldest of answers.keys()) if (answers.size > KEPT) answers.delete(oldest);
   return answer;
@@ -58,14 +58,14 @@ function svg(tag: string, attributes: Record<string, string | number>): SVGEleme
   return element;
 }
 
-/** Where heights have ticks in units of what is drawn, and what they say. */
+/** The height ticks, at positions in the units that are drawn, with their labels. */
 function heightTicks(top: number, foot: number): Ticks {
   if (!foot) return linearTicks(0, top, 5);
   const { values, labels, context } = logTicks(foot, foot * 10 ** (top - 1), 5);
   return { values: [0, ...values.map((value) => 1 + Math.log10(value / foot))], labels: ["0", ...labels], context };
 }
 
-/** The histogram as a picture: small, with three numbers under it, or with axes. */
+/** The histogram as a picture: either small with three numbers below it, or with axes. */
 export function picture(found: Found, width: number, height: number, axes = false): Element[] {
   if (!isWhole(found) || !numbers(found.x).length) return [];
   const { low, high } = found;
@@ -110,7 +110,7 @@ export function picture(found: Found, width: number, height: number, axes = fals
   return [root];
 }
 
-/** Its statistics as a table, or why there are none. */
+/** The statistics of a histogram as a table, or why there are none. */
 export function facts(found: Found): HTMLElement {
   if (!isWhole(found)) return make("p", { className: "wrong" }, found.error);
   const { count, smallest, largest, mean } = found.statistics;
@@ -136,9 +136,9 @@ class Large {
   readonly #before = iconButton("left", "Previous step", () => this.#turn(-1), 16);
   readonly #after = iconButton("right", "Next step", () => this.#turn(1), 16);
   readonly #dialog: HTMLDialogElement;
-  /** What was asked for last, which need not be there yet. */
+  /** The latest request, whose answer may not have arrived yet. */
   #from: Source = { tag: "", run: "", index: 0 };
-  /** The last place in its series, as far as it is known. */
+  /** The last index in its series, as far as known. */
   #last = 0;
 
   constructor() {

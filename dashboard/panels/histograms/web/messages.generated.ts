@@ -16,7 +16,7 @@ export interface RunMeta {
   color: string;
 }
 
-/** A line of a chart, which stands on ``at``; with its run where the chart has several. */
+/** A line of a chart with its baseline at ``at``; with its run if the chart has several. */
 export interface LineMeta {
   step: number;
   wall: number;
@@ -38,7 +38,7 @@ export interface HeatMeta {
   counts: TypedArray;
 }
 
-/** The values at percentiles, which are in hundredths of a percent, column by column. */
+/** The values at percentiles, column by column; the percentiles are in hundredths of a percent. */
 export interface BandMeta {
   steps: TypedArray;
   walls: TypedArray;
@@ -49,7 +49,7 @@ export interface BandMeta {
   points: number[];
 }
 
-/** A chart with a column for every step: one number for each. */
+/** A chart with a column for every step; arrays have one number for each. */
 export interface ColumnMeta {
   steps: TypedArray;
   walls: TypedArray;
@@ -109,7 +109,7 @@ export interface TypedArray {
   bdata: string;
 }
 
-/** Of the values of a histogram. */
+/** Statistics of the values of a histogram. */
 export interface StatisticsRow {
   count: number | string;
   smallest: number | string;

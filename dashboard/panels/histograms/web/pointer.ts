@@ -1,4 +1,4 @@
-/** What is under the pointer: the histogram is told and drawn beside it, and a click opens it large. */
+/** Describes and draws the histogram under the pointer in a box beside it; a click opens it large. */
 import { runs } from "../../../runs/web/state.ts";
 import { onPointer, placeBeside, type Plot, type PlotlyLayout, type Pointed } from "../../../web/cards/plotly.ts";
 import { make } from "../../../web/core/dom.ts";
@@ -11,7 +11,7 @@ const picture = make("div", { className: "bucket-picture" });
 const box = make("div", { id: "bucket", hidden: true }, what, picture);
 /** The line under the pointer. */
 let hot: Element | null = null;
-/** What the box shows now, so that an answer that comes late is not put into another's. */
+/** What the box shows now, so that a late answer is not put into the box of another histogram. */
 let under: { card: HTMLElement; source: large.Source; address: string } | null = null;
 
 function heat(line: Element | null): void {
@@ -26,7 +26,7 @@ function leave(): void {
   heat(null);
 }
 
-/** Trace under the pointer: in ridges the foremost whose shape is hit, else the nearest line. */
+/** Trace under the pointer: with ridges, the frontmost one whose shape is hit, or else the nearest line. */
 function traceAt(plot: Plot, layout: PlotlyLayout, ridges: boolean, x: number, py: number): number {
   const axis = layout.yaxis;
   const toPx = (value: number) => axis.c2p(axis.type === "date" ? axis.d2c(value) : value);
@@ -46,7 +46,7 @@ function traceAt(plot: Plot, layout: PlotlyLayout, ridges: boolean, x: number, p
   return best;
 }
 
-/** What is under a place, and the number of its line where the chart has lines. */
+/** The facts at a place, and the index of the line there if the chart has lines. */
 function factsAt({ plot, layout, px, py }: Pointed, mode: ChartMeta["mode"]): [Facts | null, number] {
   const traces = plot._fullData ?? [];
   const { xaxis, yaxis } = layout;

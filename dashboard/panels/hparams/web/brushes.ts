@@ -1,11 +1,11 @@
-/** Brushes on axes: the bounds of values that rows have to lie in; of a category, its numbers. */
+/** Brushes on axes: the bounds within which the values of rows must lie; for a category, its numbers. */
 import type { Row, ShownColumn } from "./payload.ts";
 import { numberOn, type Scale } from "./scales.ts";
 
 export type Bounds = [low: number, high: number];
 export type Brushes = Map<string, Bounds>;
 
-/** Of "low:high", by column. */
+/** Reads brushes from "low:high", by column. */
 export function brushesIn(pairs: ReadonlyMap<string, string>): Brushes {
   const found: Brushes = new Map();
   for (const [key, rest] of pairs) {
@@ -19,13 +19,13 @@ const digits = (value: number) => String(Number(value.toPrecision(6)));
 export const written = (brushes: Brushes): Map<string, string> =>
   new Map([...brushes].map(([key, [low, high]]) => [key, `${digits(low)}:${digits(high)}`]));
 
-/** Bounds that hold after they are written with few digits. */
+/** Bounds that still hold after being written with few digits. */
 export function widened([low, high]: Bounds): Bounds {
   const size = 10 ** (Math.floor(Math.log10(Math.max(Math.abs(low), Math.abs(high)) || 1)) - 5);
   return [Math.floor(low / size) * size, Math.ceil(high / size) * size];
 }
 
-/** Places of the rows that lie inside every brush. */
+/** Indices of the rows that lie inside every brush. */
 export function inside(
   rows: readonly Pick<Row, "v">[],
   axes: readonly { column: Pick<ShownColumn, "key" | "place">; scale: Scale }[],
@@ -42,7 +42,7 @@ export function inside(
   return new Set(rows.flatMap((row, at) => (tests.every((passes) => passes(row)) ? [at] : [])));
 }
 
-/** A list with one of its entries at another place. */
+/** A list with one entry moved to another place. */
 export function moved<T>(list: readonly T[], from: number, to: number): T[] {
   const rest = list.toSpliced(from, 1);
   return rest.toSpliced(Math.min(Math.max(to, 0), list.length - 1), 0, list[from]);

@@ -1,4 +1,4 @@
-/** The chart above the table: its head with legend and choices, and which of the charts is drawn. */
+/** The chart above the table: its head with legend and choices, and the choice of chart. */
 import { make } from "../../../web/core/dom.ts";
 import { settings as runSettings } from "../../../runs/web/settings.generated.ts";
 import type { Setting } from "../../../web/core/setting.ts";
@@ -14,11 +14,11 @@ import { settings } from "./settings.generated.ts";
 import { columns, data, redraw, scheme } from "./state.ts";
 
 const MOST_LEGEND = 10;
-/** Settings that the charts follow. */
+/** Settings the charts depend on. */
 const { color, x, y, scale, order, brush } = settings;
 const DRAWN = [color, x, y, scale, order, brush, runSettings.select];
 
-/** A native choice: `options` as value and text. */
+/** A native select element; `options` are pairs of value and text. */
 function choice(label: string, value: string, options: [string, string][], change: (value: string) => void) {
   const select = make("select", { ariaLabel: label, title: label, onchange: () => change(select.value) });
   for (const [key, text] of options) select.append(make("option", { value: key }, text));
@@ -48,7 +48,7 @@ function legend({ scale, hue }: Coloring): HTMLElement {
   return place;
 }
 
-/** What the legend says, to be compared. */
+/** The content of the legend, for comparison. */
 function legendState({ scale, hue }: Coloring): unknown {
   if (!scale) return "";
   if (scale.kind === "category") return [scale.labels, scale.labels.map(hue)];
@@ -59,7 +59,7 @@ let headOf = "";
 let legendOf = "";
 let headElement: HTMLElement | null = null;
 
-/** The row above the chart; the same element as long as it offers the same, so that an open list stays open. */
+/** The row above the chart; the same element as long as its choices are the same, so that an open list stays open. */
 function head(chart: string, coloring: Coloring): HTMLElement {
   const named = columns().map((column) => [column.key, column.label]);
   const now = JSON.stringify([chart, named, coloring.key, view.read(settings.x), view.read(settings.y)]);
@@ -117,7 +117,7 @@ export function drawChart(): void {
     hideTip();
     return place.replaceChildren();
   }
-  // Nothing it shows has changed: a hand on it is not to be disturbed.
+  // If nothing it shows has changed, an interaction in progress must not be disturbed.
   const state = [
     chart,
     place.clientWidth,
@@ -134,7 +134,7 @@ export function drawChart(): void {
   const draw = chart === "parallel" ? parallel : scatter;
   const [above, below] = [head(chart, coloring), draw(place.clientWidth, coloring)];
   keepFocus(place, () => {
-    // An element that is taken out and put in again loses its open list.
+    // An element that is removed and reinserted loses its open list.
     if (place.firstChild === above && place.children.length === 2) place.children[1].replaceWith(below);
     else place.replaceChildren(above, below);
   });

@@ -1,4 +1,4 @@
-/** Keys and gestures of the panel. */
+/** The panel's keys and gestures. */
 import { register } from "../../../web/core/commands.ts";
 import { within } from "../../../web/core/dom.ts";
 import { moveAxis } from "./parallel.ts";

@@ -1,4 +1,4 @@
-/** The column of controls: target, rows, and for every column whether it is shown and a filter. */
+/** The column of controls: target, rows, and, for each table column, its visibility and a filter. */
 import { integer } from "../../../web/core/numbers.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import type { Choice, Setting } from "../../../web/core/setting.ts";
@@ -15,10 +15,10 @@ type Options<T extends string = string> = readonly (readonly [value: T, text: st
 const SEARCHABLE = 8;
 const LISTED = 40;
 
-/** Filters that are open, and what is searched for; while the page is open. */
+/** Open filters and search texts, kept while the page is open. */
 const opened = new Set<string>();
 const searched = { hparam: "", metric: "" };
-/** A part of the column, and what it was drawn of. */
+/** A part of the column, and the state it was drawn from. */
 interface Part {
   readonly element: HTMLElement;
   of: string;
@@ -46,7 +46,7 @@ const field = (label: string, control: HTMLElement) =>
 const quiet = (text: string, title: string, onclick: () => void) =>
   make("button", { className: "quiet", title, onclick }, text);
 
-/** A section with a head. */
+/** A section with a heading. */
 const section = (head: HTMLElement[], ...parts: HTMLElement[]) =>
   make("section", {}, make("div", { className: "section-head" }, ...head), ...parts);
 
@@ -140,13 +140,13 @@ const SHOWN_OF = { hparam: settings.hparams, metric: settings.metrics };
 const show = (kind: Kind, columns: Column[]) =>
   view.write(SHOWN_OF[kind], columns.length ? columns.map((column) => column.key) : [""]);
 
-/** Whether a column is wanted: as chosen, which the data may not follow yet, or else as the data has it. */
+/** Whether a column is wanted: as chosen, even if the data does not reflect it yet, or otherwise as in the data. */
 function isWanted(column: Column): boolean {
   const chosen = view.read(SHOWN_OF[column.kind]);
   return chosen.length ? chosen.includes(column.key) : column.shown;
 }
 
-/** Of a name that finds no room the beginning is cut: tags of a group share it. */
+/** A name without enough room is truncated at its beginning, which the tags of a group share. */
 function nameOf(label: string): HTMLElement {
   const cut = label.lastIndexOf("/") + 1;
   return make(
@@ -290,7 +290,7 @@ function general(): HTMLElement {
 }
 
 const { folder, target, better, value, rows, status, values, range, hparams, metrics } = settings;
-/** What each part is drawn of: the settings, and of the data. */
+/** What each part is drawn from: settings and data. */
 const PARTS = [
   {
     settings: [folder, target, better, value, rows],
@@ -310,7 +310,7 @@ const PARTS = [
   },
 ];
 
-/** Draws the parts that have changed. The others stay as they are: a list of theirs may be open while data grow. */
+/** Draws the parts that have changed. The others stay as they are: a list in them may be open while data arrives. */
 export function drawControls(): void {
   const aside = document.getElementById("hparams-controls");
   if (!aside) return;

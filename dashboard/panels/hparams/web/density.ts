@@ -1,4 +1,4 @@
-/** How all sessions lie on pairs of axes, as numbers: bins, and what is drawn of counts in them. */
+/** The distribution of all sessions over pairs of axes, as numbers: bins, and what is drawn from their counts. */
 import type { Column } from "../../../web/core/binary.ts";
 import type { SentDensity } from "./messages.generated.ts";
 import type { ShownColumn } from "./payload.ts";
@@ -14,20 +14,20 @@ export interface Side {
   scale: Scale;
 }
 
-/** Labels of a column that the server counts at most. */
+/** The most labels of a column that the server counts. */
 const MOST_LABELS = 512;
 
 /** Whether the server can count in bins of a scale. */
 export const isCounted = ({ kind, labels, ticks }: Scale): boolean =>
   kind === "category" ? labels.length <= MOST_LABELS : ticks.length > 0;
 
-/** A column cut into bins: what the server is asked for, and where on its axis each bin has its middle, from 0 to 1. */
+/** A column divided into bins: the request to the server, and the middle of each bin on its axis, from 0 to 1. */
 export interface Bins {
   asked: { key: string; labels: string[] } | { key: string; cuts: number[]; positive: boolean };
   middles: number[];
 }
 
-/** A column in so many bins; fewer where several would have the same values. */
+/** Divides a column into a number of bins; fewer if several would have the same values. */
 export function binsOf({ column: { key }, scale }: Side, most: number): Bins {
   const { kind, labels, place, value } = scale;
   if (kind === "category") {
@@ -44,7 +44,7 @@ export function binsOf({ column: { key }, scale }: Side, most: number): Bins {
   return { asked: { key, cuts, positive: kind === "log" }, middles };
 }
 
-/** The ends of columns that lie beyond those of their scales. */
+/** The ends of columns that extend beyond the ends of their scales. */
 export function outside(sides: readonly Side[], ends: SentDensity["ends"]): Map<string, number[]> {
   const found = new Map<string, number[]>();
   for (const { column: { key }, scale } of sides) {
@@ -57,20 +57,20 @@ export function outside(sides: readonly Side[], ends: SentDensity["ends"]): Map<
   return found;
 }
 
-/** The greatest of counts or strengths; 0 without any. */
+/** The greatest of some counts or strengths; 0 if there are none. */
 export function greatest(numbers: ArrayLike<number>): number {
   let most = 0;
   for (let at = 0; at < numbers.length; at += 1) most = Math.max(most, numbers[at]);
   return most;
 }
 
-/** How strong so many are, beside the most there are: a few among thousands are to be seen too. */
+/** The opacity of a count relative to the greatest one: a few among thousands must also be visible. */
 export const alphaOf = (count: number, most: number): number =>
   FAINTEST + (STRONGEST - FAINTEST) * (count / most) ** EXPONENT;
 
 /**
- * How many sessions go through each pixel between two axes: `ys` are the heights of the middles of bins, the last that
- * of sessions without a place.
+ * How many sessions pass through each pixel between two axes. `ys` are the heights of the bins' middles; the last is
+ * for sessions without a place.
  */
 export function between(
   counts: Column,
@@ -85,7 +85,7 @@ export function between(
       const count = counts[i * right.length + j];
       if (!count) continue;
       const slope = (right[j] - left[i]) / width;
-      // Two pixels and a half: as far as bins are apart.
+      // Two and a half pixels: the distance between bins.
       for (let x = 0; x < width; x += 1) {
         const y = left[i] + slope * (x + 0.5) - 1.25;
         const row = Math.floor(y);

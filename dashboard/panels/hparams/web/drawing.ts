@@ -1,4 +1,4 @@
-/** What both charts draw with: canvases, colors of the page and of rows, the scales of columns, and the tooltip. */
+/** Drawing tools shared by both charts: canvases, page and row colors, column scales, and the tooltip. */
 import { integer } from "../../../web/core/numbers.ts";
 import { css, scaleOf as colorScale } from "../../../web/core/color.ts";
 import { make, runLabel, within as isWithin } from "../../../web/core/dom.ts";
@@ -11,7 +11,7 @@ import { columns, data, extentOf, pairs, scheme, setPairs, update } from "./stat
 
 const MOST_TIP = 24;
 
-/** A canvas of a size in CSS pixels, sharp on every screen; returns its context. */
+/** Creates a canvas with a size in CSS pixels, sharp on every screen; returns its context. */
 export function canvas(width: number, height: number, className: string): CanvasRenderingContext2D {
   const element = make("canvas", { className });
   const density = window.devicePixelRatio || 1;
@@ -29,17 +29,17 @@ export function canvas(width: number, height: number, className: string): Canvas
 export const ink = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
-/** Where an event is in a box. */
+/** The position of an event within a box. */
 export function within(box: HTMLElement, event: MouseEvent): [number, number] {
   const corner = box.getBoundingClientRect();
   return [event.clientX - corner.left, event.clientY - corner.top];
 }
 
-/** The scale of a column over all sessions: as the user chose it, else as suits it. */
+/** The scale of a column over all sessions: the user's choice, or else a suitable one. */
 export const scaleOf = (column: ShownColumn): Scale =>
   scaleFor(column, extentOf(column), pairs(settings.scale).get(column.key));
 
-/** Takes the next of the three scales for a column. */
+/** Switches a column to the next of the three scales. */
 export function nextScale(column: ShownColumn): void {
   const scales = pairs(settings.scale).set(column.key, kindAfter(scaleOf(column).kind));
   update((set) => setPairs(set, settings.scale, scales));
@@ -47,23 +47,23 @@ export function nextScale(column: ShownColumn): void {
 
 // --- colors -----------------------------------------------------------------------------------------------
 
-// Viridis without the end that the background swallows.
+// Viridis without the end that would blend into the background.
 const SHADES = {
   light: colorScale([[59, 33, 122], [47, 93, 159], [31, 142, 141], [65, 178, 98], [176, 194, 12]]),
   dark: colorScale([[108, 92, 190], [64, 130, 200], [45, 175, 165], [115, 208, 86], [253, 231, 37]]),
 };
 const MISSING = { light: "#a2a9b4", dark: "#666e7a" };
 
-/** A color between the two ends of the shades; `place` from 0 to 1. */
+/** A color between the two ends of the shades; `place` is from 0 to 1. */
 export const shade = (place: number): string => css(SHADES[scheme()](place));
 
-/** What colors tell: a column on its scale, or the runs themselves. */
+/** What colors represent: a column on its scale, or the runs themselves. */
 export interface Coloring {
   key: string;
   scale: Scale | null;
-  /** One for each row. */
+  /** One color for each row. */
   colors: string[];
-  /** That of a category. */
+  /** The color of a category. */
   hue: (value: Cell) => string;
 }
 
@@ -98,12 +98,12 @@ export function hideTip(): void {
 /** How far from the pointer a row may be: a finger is wider than a mouse. */
 export const reachOf = (event: PointerEvent, pixels: number): number => event.pointerType === "touch" ? FINGER : pixels;
 
-/** Takes away what a tap has shown, once another one is elsewhere. */
+/** Removes what a tap has shown, once another tap is elsewhere. */
 let endTap: (() => void) | null = null;
 
 /**
- * Taps on a chart: `show` answers which row lies there, and a second tap on the row that is shown calls `act`.
- * @param shown the row that is shown now, -1 for none
+ * Handles taps on a chart: `show` returns the row at the tap, and a second tap on the row shown calls `act`.
+ * @param shown the row currently shown, -1 for none
  */
 export function onTaps(
   box: HTMLElement,
@@ -130,7 +130,7 @@ document.addEventListener("pointerdown", (event) => {
   endTap = null;
 }, true);
 
-/** Says all of a row beside the pointer; `keys` are the columns that the pointer is on. */
+/** Shows all values of a row beside the pointer; `keys` are the columns under the pointer. */
 export function showTip(row: Row, keys: string[], event: MouseEvent): void {
   if (!tip.isConnected) document.body.append(tip);
   const reported = columns().filter((column) => row.v[column.place] !== null || column.key in row.several);

@@ -1,6 +1,6 @@
-/** List settings of the panel: entries "column:rest", names with "%" and ":" escaped. */
+/** The panel's list settings: entries "column:rest", with "%" and ":" escaped in names. */
 
-/** A name as it stands before or between colons; Python's `unquote` reads it. */
+/** A name as written before or between colons; Python's `unquote` reads it. */
 export const coded = (name: string): string => name.replace(/[%:]/g, encodeURIComponent);
 
 export function decoded(text: string): string {
@@ -11,7 +11,7 @@ export function decoded(text: string): string {
   }
 }
 
-/** By column the rest, as it stands there. */
+/** The rest of each entry by column, as written. */
 export function pairsIn(entries: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const entry of entries) {
@@ -21,7 +21,7 @@ export function pairsIn(entries: readonly string[]): Map<string, string> {
   return found;
 }
 
-/** Entries of a map; none for what is empty. */
+/** The entries of a map, without the empty ones. */
 export const pairEntries = (pairs: ReadonlyMap<string, string>): string[] =>
   [...pairs].filter(([, rest]) => rest).map(([column, rest]) => `${coded(column)}:${rest}`);
 

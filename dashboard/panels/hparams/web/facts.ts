@@ -1,4 +1,4 @@
-/** The line above the chart: how many sessions there are, what all have in common, and what is selected. */
+/** The line above the chart: the number of sessions, what they all have in common, and the selection. */
 import { make } from "../../../web/core/dom.ts";
 import { counted, integer } from "../../../web/core/numbers.ts";
 import { runs } from "../../../runs/web/state.ts";
@@ -6,10 +6,10 @@ import { settings } from "./settings.generated.ts";
 import { hasShades } from "./shades.ts";
 import { clear, data, refusal, selectedRows, selectedRuns, update } from "./state.ts";
 
-/** What elements show, as text. */
+/** The state shown by each element, as text. */
 const shown = new WeakMap<HTMLElement, string>();
 
-/** Replaces what an element shows, unless it shows the same already: a press or the focus may be on it. */
+/** Replaces an element's content unless it is already the same: it may be pressed or have the focus. */
 function fill(id: string, state: unknown[], parts: () => HTMLElement[]): void {
   const place = document.getElementById(id);
   const text = JSON.stringify(state);

@@ -1,7 +1,7 @@
-/** What keeps the focus where elements are drawn again: controls are known by the name in their `data-focus`. */
+/** Keeps the focus when elements are redrawn: controls are identified by the name in their `data-focus`. */
 import { bind } from "../../../web/core/commands.ts";
 
-/** Draws an element again: the control in it that has the focus keeps it, and what was typed. */
+/** Redraws an element: the focused control in it keeps the focus and the text typed. */
 export function keepFocus(element: HTMLElement, redraw: () => void): void {
   const { activeElement } = document;
   const had = activeElement instanceof HTMLElement && element.contains(activeElement) ? activeElement : null;
@@ -13,7 +13,7 @@ export function keepFocus(element: HTMLElement, redraw: () => void): void {
   if (again instanceof HTMLInputElement && typed !== null && again.type !== "checkbox") retype(again, typed);
 }
 
-/** Puts into a new field what was typed into the one before it: it holds when the field is left, as it would have there. */
+/** Puts the text typed into the old field into the new one; it takes effect on leaving the field, as it would have. */
 function retype(field: HTMLInputElement, typed: string): void {
   if (field.value === typed) return;
   field.value = typed;

@@ -1,4 +1,4 @@
-/** The hparams panel: takes what the server sends, and draws its parts when something has changed. */
+/** The hparams panel: receives data from the server, and draws its parts when something has changed. */
 import { callbacks, noUpdate } from "../../../web/core/dash.ts";
 import { within } from "../../../web/core/dom.ts";
 import { view } from "../../../web/page/view.ts";
@@ -12,7 +12,7 @@ import { settings } from "./settings.generated.ts";
 import { hasData, isDrawnBy, listedRows, redraw, setData } from "./state.ts";
 import { applyTable, type Column, heedTable, tableColumns } from "./table.ts";
 
-/** A hand is on the panel: what it pressed stays until it lets go, or there would be no click and no drag. */
+/** Whether the pointer is pressed on the panel: what it pressed stays until release, so that clicks and drags work. */
 let held = false;
 
 isDrawnBy(() => {
@@ -27,11 +27,11 @@ isDrawnBy(() => {
 });
 
 document.addEventListener("pointerdown", (event) => {
-  // A list that opens keeps the release to itself.
+  // An opening list does not pass on the release.
   if (within(event, ".hparams-panel") && !within(event, "select")) held = true;
 }, true);
 for (const name of ["pointerup", "pointercancel"]) {
-  // The click that belongs to it comes first.
+  // The corresponding click comes first.
   window.addEventListener(name, () =>
     setTimeout(() => {
       if (!held) return;
@@ -45,7 +45,7 @@ document.addEventListener("click", (event) => {
 new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
 
 callbacks("stepscope", {
-  /** New data. Columns that stay are left alone: a click may be on them. */
+  /** Handles new data. Columns that stay the same are left alone: they may be receiving a click. */
   hparamsData(sent: SentTable | null, shown: Column[]) {
     if (!sent) return [noUpdate(), noUpdate()];
     setData(received(sent));

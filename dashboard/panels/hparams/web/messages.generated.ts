@@ -1,6 +1,6 @@
 // Made from stepscope.dashboard.panels.hparams.messages by `python -m tools.generate_page`; change them there.
 
-/** What the panel shows. */
+/** The table that the panel shows. */
 export interface SentTable {
   all: Column[];
   columns: string[];
@@ -22,13 +22,13 @@ export interface SentTable {
   folder: string;
 }
 
-/** The header of the counts of all sessions on pairs of columns. */
+/** Header of the counts of all sessions over pairs of columns. */
 export interface SentDensity {
   sessions: number;
   ends: Record<string, [number, number]>;
 }
 
-/** A hyperparameter or a metric, and texts of its values: the first 200 of ``count``. */
+/** A hyperparameter or metric, and the texts of its values: the first 200 of ``count``. */
 export interface Column {
   key: string;
   label: string;
@@ -41,7 +41,7 @@ export interface Column {
   count: number;
 }
 
-/** A session, or a group of them; numbers that JSON has not are texts. */
+/** A session or a group of sessions; numbers that JSON cannot represent are strings. */
 export interface SentRow {
   id: string;
   runs: string[];

@@ -1,4 +1,4 @@
-/** Parallel coordinates: one axis per column, one line per row; brushes on the axes, together, are a selection. */
+/** Parallel coordinates: one axis per column, one line per row; the brushes on the axes together form a selection. */
 import { fit } from "../../../web/core/canvas_text.ts";
 import { make } from "../../../web/core/dom.ts";
 import { view } from "../../../web/page/view.ts";
@@ -26,21 +26,21 @@ const HEIGHT = 322;
 const TOP = 66;
 const BOTTOM = HEIGHT - 34;
 const LEAST_SPACING = 66;
-/** Room for the ticks of the last axis. */
+/** Space for the ticks of the last axis. */
 const SIDE = 64;
 const REACH = 14;
-/** Bins of an axis: as many as can be told apart. */
+/** Bins of an axis: as many as can be distinguished. */
 const MOST_BINS = 96;
-/** Where a value is drawn that its axis has not. */
+/** Where a value without a place on its axis is drawn. */
 const NOWHERE = BOTTOM + 18;
 
 interface Axis {
   column: ShownColumn;
   scale: Scale;
   x: number;
-  /** Of each row. */
+  /** One for each row. */
   ys: Float64Array;
-  /** Whether a row has no place on it. */
+  /** Whether some row has no place on the axis. */
   missing: boolean;
 }
 
@@ -50,15 +50,15 @@ const inRange = (share: number) => Math.min(1, Math.max(0, share));
 const yOf = (place: number) => (Number.isNaN(place) ? NOWHERE : BOTTOM - place * (BOTTOM - TOP));
 const placeOf = (y: number) => inRange((BOTTOM - y) / (BOTTOM - TOP));
 
-/** The columns in the order of their axes: those that were moved, then the others as they are. */
+/** The columns in axis order: those that were moved, then the others in their own order. */
 function inOrder(): ShownColumn[] {
   const all = columns();
   const first = view.read(settings.order).flatMap((key) => all.find((column) => column.key === key) ?? []);
-  // What differs inside every group has no value of its own, and so no axis.
+  // A column that differs within every group has no value of its own, and therefore no axis.
   return [...new Set([...first, ...all])].filter(({ place }) => data().rows.some((row) => row.v[place] !== null));
 }
 
-/** Moves an axis by some places. */
+/** Moves an axis by a number of places. */
 export function moveAxis(key: string, by: number): void {
   const keys = inOrder().map((column) => column.key);
   const from = keys.indexOf(key);
@@ -67,7 +67,7 @@ export function moveAxis(key: string, by: number): void {
 
 const brushes = (): Brushes => brushesIn(pairsIn(settings.brush));
 
-/** The height of a bound of a brush; `side` is 1 for the upper, -1 for the lower. */
+/** The height of a brush's bound; `side` is 1 for the upper, -1 for the lower. */
 function edgeOf({ kind, labels, place }: Scale, bound: number, side: number): number {
   return yOf(kind === "category" ? (bound + 0.5 + side * 0.4) / labels.length : place(bound));
 }
@@ -80,7 +80,7 @@ function line(context: CanvasRenderingContext2D, axes: Axis[], at: number): void
   context.stroke();
 }
 
-/** All rows, faint: what is behind the active ones. */
+/** Draws all rows faintly, behind the active ones. */
 function drawFaint(context: CanvasRenderingContext2D, axes: Axis[]): void {
   const { rows } = data();
   context.strokeStyle = ink("ink-dim");
@@ -88,7 +88,7 @@ function drawFaint(context: CanvasRenderingContext2D, axes: Axis[]): void {
   rows.forEach((_row, at) => line(context, axes, at));
 }
 
-/** All sessions: more of them go through where it is stronger. */
+/** Draws all sessions as a shade: stronger where more of them pass through. */
 function drawShades(context: CanvasRenderingContext2D, axes: Axis[], shades: (Shade | null)[]): void {
   const heights = ({ middles }: Shade["first"]) => [...middles.map(yOf), NOWHERE];
   const width = Math.max(1, Math.round(axes[1].x - axes[0].x));
@@ -103,7 +103,7 @@ function drawLines(context: CanvasRenderingContext2D, axes: Axis[], { colors }: 
   context.lineJoin = "round";
   const count = active ? active.size : colors.length;
   context.globalAlpha = Math.max(0.22, Math.min(0.9, 12 / Math.sqrt(count)));
-  // Lines of one pixel are drawn several times as fast as any that are thicker.
+  // One-pixel lines are drawn several times as fast as thicker ones.
   context.lineWidth = count < 12 ? 2 : count < 300 ? 1.2 : 1;
   colors.forEach((color, at) => {
     if (active && !active.has(at)) return;
@@ -136,9 +136,9 @@ function drawAxes(context: CanvasRenderingContext2D, axes: Axis[], bounds: Brush
     for (const { at, label } of scale.ticks) {
       const y = yOf(at);
       context.fillStyle = dim;
-      // On the other side of the axis: before the label it would be read as a minus.
+      // On the other side of the axis: before the label, it would look like a minus sign.
       context.fillRect(x - 5, y - 0.5, 5, 1);
-      // At the ends it stands beyond them: lines go the other way.
+      // At the ends, the label goes beyond them: lines run the other way.
       write(label, y + (y < TOP + 5 ? -7 : y > BOTTOM - 5 ? 7 : 0), soft);
     }
     if (missing) write("none", NOWHERE, dim);
@@ -156,12 +156,12 @@ function drawAxes(context: CanvasRenderingContext2D, axes: Axis[], bounds: Brush
   }
 }
 
-// --- the heads of axes -------------------------------------------------------------------------------------
+// --- axis heads --------------------------------------------------------------------------------------------
 
-/** A name that may go on in the next line behind its separators. */
+/** A name that may wrap after its separators. */
 const breakable = (name: string) => name.split(/(?<=[_/.-])/).flatMap((part) => [part, make("wbr")]);
 
-/** Name and scale of an axis; the name can be dragged. */
+/** The name and scale of an axis; the name can be dragged. */
 function axisHead({ column, scale, x }: Axis, spacing: number, whole: number): HTMLElement {
   const about = column.about ? `${column.label}: ${column.about}` : column.label;
   const name = make("button", {
@@ -203,7 +203,7 @@ function axisHead({ column, scale, x }: Axis, spacing: number, whole: number): H
 
 // --- the pointer -------------------------------------------------------------------------------------------
 
-/** The row whose line passes nearest, at most so many pixels away; -1 where none does. */
+/** The row whose line passes nearest, within a number of pixels; -1 if none does. */
 function nearest(axes: Axis[], active: Active, x: number, y: number, reach: number): number {
   if (!axes.length) return -1;
   const found = axes.findIndex((axis) => axis.x >= x);
@@ -221,7 +221,7 @@ function nearest(axes: Axis[], active: Active, x: number, y: number, reach: numb
   return best;
 }
 
-/** The axes that are scrolled into sight, and one more on either side. */
+/** The axes that are scrolled into view, and one more on either side. */
 function inSight(box: HTMLElement, axes: Axis[]): Axis[] {
   const { scrollLeft, clientWidth } = box.parentElement ?? box;
   const reach = axes.length > 1 ? axes[1].x - axes[0].x : 0;
@@ -230,7 +230,7 @@ function inSight(box: HTMLElement, axes: Axis[]): Axis[] {
 
 type DrawBase = (active: Active, bounds: Brushes, drawn?: Axis[]) => void;
 
-/** Bounds between two heights. */
+/** The bounds between two heights. */
 function boundsOf(scale: Scale, upper: number, lower: number): Bounds {
   const [low, high] = [placeOf(lower), placeOf(upper)];
   const count = scale.labels.length;
@@ -239,7 +239,7 @@ function boundsOf(scale: Scale, upper: number, lower: number): Bounds {
     : [scale.value(low), scale.value(high)];
 }
 
-/** Brushing, hovering and clicking. */
+/** Handles brushing, hovering and clicking. */
 function listen(
   box: HTMLElement,
   axes: Axis[],
@@ -299,7 +299,7 @@ function listen(
       const drawn = isMoved ? bounds.get(column.key) : undefined;
       if (!drawn || !(drawn[0] <= drawn[1])) bounds.delete(column.key);
       else if (scale.kind !== "category") bounds.set(column.key, widened(drawn));
-      // Where nothing is inside, the brushes stay to be seen, and nothing is selected.
+      // If nothing is inside, the brushes stay visible and nothing is selected.
       if (bounds.size) select([...inside(rows, axes, bounds)].map((row) => rows[row]), written(bounds));
       else clear();
     };
@@ -326,7 +326,7 @@ function listen(
   };
 }
 
-/** The chart. */
+/** Creates the chart. */
 export function parallel(width: number, coloring: Coloring): HTMLElement {
   const { rows } = data();
   const shown = inOrder();
@@ -356,7 +356,7 @@ export function parallel(width: number, coloring: Coloring): HTMLElement {
   if (shades) drawShades(faint, axes, shades);
   let faintDrawn = shades !== null;
   const drawBase: DrawBase = (active, bounds, drawn = axes) => {
-    // Behind a moving brush only the active lines are drawn again.
+    // While a brush moves, only the active lines are redrawn.
     if (active && !faintDrawn) drawFaint(faint, axes);
     faintDrawn ||= active !== null;
     faint.canvas.hidden = !active && !shades;

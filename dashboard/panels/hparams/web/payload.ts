@@ -1,10 +1,10 @@
-/** What the server tells of sessions, with numbers in the place of those that JSON has as text. */
+/** The server's data about sessions, with numbers in place of those that JSON represents as text. */
 import type { Column, SentRow, SentTable } from "./messages.generated.ts";
 
-/** A value of a session: texts belong to columns of texts. */
+/** A value of a session: texts belong to text columns. */
 export type Cell = SentRow["v"][number];
 
-/** A column that the table shows, with its place in the values of a row. */
+/** A column that the table shows, with its index in the values of a row. */
 export interface ShownColumn extends Column {
   place: number;
 }
@@ -24,7 +24,7 @@ export function shownColumns({ all, columns }: Pick<Data, "all" | "columns">): S
 
 const numberOf = <N extends null>(value: number | string | N): number | N => (value === null ? value : Number(value));
 
-/** What came, its rows changed in place: there may be many. */
+/** Converts received data, changing its rows in place because there may be many. */
 export function received(sent: SentTable): Data {
   const numeric = shownColumns(sent).filter(({ type }) => type === "number").map(({ place }) => place);
   const rows = sent.rows.map((row) => {

@@ -1,4 +1,4 @@
-/** Scales of columns: from values to places on an axis and back, and their ticks. */
+/** Column scales: mapping values to places on an axis and back, and their ticks. */
 import { shortNumber } from "../../../web/core/numbers.ts";
 import { upperBound } from "../../../web/core/steps.ts";
 import type { Column } from "./messages.generated.ts";
@@ -10,8 +10,8 @@ export interface Tick {
 }
 
 /**
- * `place` is 0 at the lower end and 1 at the upper, NaN for a value that the axis has not: none, NaN, infinity, and on
- * a log scale what is not positive. `value` is its inverse; of a category, its number.
+ * `place` is 0 at the lower end and 1 at the upper, and NaN for a value that is not on the axis: none, NaN, infinity,
+ * and, on a log scale, any non-positive number. `value` is its inverse; for a category, its number.
  */
 export interface Scale {
   kind: "linear" | "log" | "quantile" | "category";
@@ -21,28 +21,28 @@ export interface Scale {
   labels: string[];
 }
 
-/** Of numbers alone. */
+/** A scale for numbers only. */
 interface Line {
   place: (value: number) => number;
   value: (place: number) => number;
   ticks: Tick[];
 }
 
-/** A number as short as it can be told from others: 5 digits. */
+/** A number as short as it can be while staying distinguishable: 5 digits. */
 export function short(value: Cell | undefined): string {
   return typeof value === "number" ? shortNumber(value, 5) : value ?? "";
 }
 
-/** The finite numbers among values, ascending. */
+/** The finite numbers among the values, ascending. */
 export const finiteOf = (values: readonly (Cell | undefined)[]): Float64Array =>
   Float64Array.from(values.filter((value): value is number => Number.isFinite(value))).sort();
 
-/** Of so few values each is a tick: a batch size of 48 is none that was tried. */
+/** Up to this many values, each is a tick: a tick at a batch size of 48 would be one that was never tried. */
 const FEW_VALUES = 8;
-/** Shares of the axis that ticks are apart at least. */
+/** Minimum distance between ticks, as a share of the axis. */
 const TICK_APART = 0.05;
 
-/** Ticks at the values of an axis, where they are few and stand apart; null otherwise. */
+/** Ticks at the values of an axis if they are few and far enough apart; null otherwise. */
 function ticksAtValues(finite: Float64Array, place: (value: number) => number): Tick[] | null {
   const distinct = [...new Set(finite)];
   if (distinct.length > FEW_VALUES) return null;
@@ -82,12 +82,12 @@ function logarithmic(low: number, high: number): Line {
   };
 }
 
-/** Equal shares of the values take equal room; between two values it is linear. */
+/** A scale on which equal shares of the values take up equal space; between two values it is linear. */
 function quantiles(sorted: Float64Array): Line {
   const distinct = [...new Set(sorted)];
   const last = distinct.length - 1;
   if (last < 1) return linear(distinct[0], distinct[0]);
-  // A value's place is the middle of its ranks, so that equal ones stand together.
+  // A value's place is the middle of its ranks, so that equal values share one place.
   const counts = new Map<number, number>();
   for (const value of sorted) counts.set(value, (counts.get(value) ?? 0) + 1);
   let below = 0;
@@ -123,7 +123,7 @@ function categories(labels: string[]): Scale {
   };
 }
 
-/** The scale that suits: log for what spans powers of ten and has its middle nearer to their middle. */
+/** A suitable scale: log for values that span powers of ten and whose median is nearer to the middle on a log scale. */
 function suitable(kind: Column["kind"], finite: Float64Array): "log" | "linear" {
   const ends = [0, 0.5, 1].map((share) => finite[Math.round(share * (finite.length - 1))]);
   const [low, , high] = ends;
@@ -136,11 +136,11 @@ const LINEAR = ["linear", "log", "quantile"] as const;
 type LineKind = (typeof LINEAR)[number];
 const isLine = (kind: string | undefined): kind is LineKind => LINEAR.some((one) => one === kind);
 
-/** The next of the three scales of numbers. */
+/** The next of the three scales for numbers. */
 export const kindAfter = (kind: Scale["kind"]): LineKind =>
   LINEAR[(LINEAR.findIndex((one) => one === kind) + 1) % LINEAR.length];
 
-/** The scale of a column for values: as it was chosen, else as suits it. */
+/** The scale of a column for some values: the chosen one, or else a suitable one. */
 export function scaleFor(
   column: Pick<Column, "kind" | "type" | "values">,
   values: readonly Cell[],
@@ -164,7 +164,7 @@ export function scaleFor(
   return { kind, labels: [], ...line, ticks, place: placeOf };
 }
 
-/** A value as a number of its scale: of a category, which it is. NaN where there is none. */
+/** A value as a number on its scale; for a category, its index. NaN if there is none. */
 export function numberOn({ kind, labels }: Scale, value: Cell): number {
   if (value === null) return NaN;
   return kind === "category" ? labels.indexOf(String(value)) : Number(value);

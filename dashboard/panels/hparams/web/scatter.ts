@@ -1,4 +1,4 @@
-/** The scatter matrix: every hyperparameter against every metric, or one large chart of two columns. */
+/** The scatter matrix: each hyperparameter against each metric, or one large chart of two columns. */
 import { fit } from "../../../web/core/canvas_text.ts";
 import { make } from "../../../web/core/dom.ts";
 import type { Setting } from "../../../web/core/setting.ts";
@@ -25,10 +25,10 @@ import { columns, data, firstRows, pick, selectedRows, update, valuesOf } from "
 const GAP = 10;
 const LEFT = 74;
 const FOOT = 46;
-/** Bins of a side: squares of a few pixels. */
+/** Bins per side: squares of a few pixels. */
 const BINS = 64;
 const BINS_ALONE = 128;
-/** Pixels of the shade of a text. */
+/** Maximum width in pixels of a text's shade. */
 const WIDEST_LABEL = 8;
 
 interface Side {
@@ -50,7 +50,7 @@ interface Cell {
   ys: Float64Array;
 }
 
-/** The column of a setting, else those of a kind. */
+/** The column named by a setting, or else those of a kind. */
 function sides(setting: Setting<string>, kind: ShownColumn["kind"]): Side[] {
   const all = columns();
   const one = all.find((column) => column.key === view.read(setting));
@@ -61,10 +61,10 @@ function sides(setting: Setting<string>, kind: ShownColumn["kind"]): Side[] {
   });
 }
 
-/** A place inside a cell, with room at its rim for what the scale has not. */
+/** A position inside a cell, with space at the edge for values that are not on the scale. */
 const inside = (place: number, size: number) => (Number.isNaN(place) ? 6 : 16 + place * (size - 24));
 
-/** Ticks of an axis, as many as have room. */
+/** As many ticks of an axis as fit. */
 function fitting(ticks: Tick[], room: number, least: number): Tick[] {
   const every = Math.ceil(ticks.length / Math.max(2, Math.floor(room / least)));
   return ticks.filter((_tick, at) => at % every === 0);
@@ -105,7 +105,7 @@ function drawDown(context: CanvasRenderingContext2D, { column, scale }: Side, to
   context.restore();
 }
 
-/** From where to where the bins of a column reach in a cell; the last is for those without a place. */
+/** The extents of a column's bins in a cell; the last is for values without a place. */
 function spans({ middles, asked }: Bins, size: number): [number, number][] {
   const apart = (size - 24) / middles.length;
   const width = "labels" in asked ? Math.min(WIDEST_LABEL, apart) : apart;
@@ -115,7 +115,7 @@ function spans({ middles, asked }: Bins, size: number): [number, number][] {
   ];
 }
 
-/** All sessions of a cell: more of them are where it is stronger. */
+/** Draws all sessions of a cell as a shade: stronger where there are more of them. */
 function drawShade(context: CanvasRenderingContext2D, { left, top, width, height }: Cell, shade: Shade): void {
   const [across, down] = [spans(shade.first, width), spans(shade.second, height)];
   const most = greatest(shade.counts);
@@ -142,7 +142,7 @@ function drawPoints(
   context.strokeStyle = ink("line");
   context.lineWidth = 1;
   context.strokeRect(cell.left + 0.5, cell.top + 0.5, cell.width - 1, cell.height - 1);
-  // Squares of a few pixels look like dots, and many are drawn much faster.
+  // Squares of a few pixels look like dots and, in large numbers, are drawn much faster.
   const dot = size < 3
     ? (at: number) => context.fillRect(cell.xs[at] - size, cell.ys[at] - size, 2 * size, 2 * size)
     : (at: number) => {
@@ -304,7 +304,7 @@ function foot(shown: Side[]): HTMLElement {
   return make("div", { className: "hparams-foot" }, scales, make("span", { className: "count hint" }, hint));
 }
 
-/** The chart. */
+/** Creates the chart. */
 export function scatter(width: number, coloring: Coloring): HTMLElement {
   const { rows } = data();
   const [across, down] = [sides(settings.x, "hparam"), sides(settings.y, "metric")];

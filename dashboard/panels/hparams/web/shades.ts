@@ -1,4 +1,4 @@
-/** Where all sessions lie, where charts draw only some: the server counts them in bins of two columns. */
+/** The distribution of all sessions when charts draw only some: the server counts them in bins of two columns. */
 import type { Column } from "../../../web/core/binary.ts";
 import { Api, isAbort, messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
@@ -8,7 +8,7 @@ import type { SentDensity } from "./messages.generated.ts";
 import type { Data } from "./payload.ts";
 import { data, redraw, setEnds } from "./state.ts";
 
-/** How many sessions there are in each two bins of a pair; the last of either is for those without a place. */
+/** The number of sessions in each pair of bins of two columns; the last bin of each is for those without a place. */
 export interface Shade {
   counts: Column;
   first: Bins;
@@ -26,20 +26,20 @@ let known: Known | null = null;
 let asking: { key: string; of: Data; aborting: AbortController } | null = null;
 let version = 0;
 
-/** Whether charts show where all sessions lie. */
+/** Whether charts show the distribution of all sessions. */
 export const hasShades = (): boolean => known?.of === data();
 
-/** Which rows a chart draws, in words: all, or some over a shade. */
+/** The rows a chart draws, in words: all, or some over a shade. */
 export const rowsDrawn = (first: ReadonlySet<number> | null): string =>
   first ? `the first ${first.size} rows, and a shade of all sessions` : `${data().rows.length} rows`;
 
-/** Grows whenever charts have something new to show. */
+/** Increases whenever charts have something new to show. */
 export const shadesVersion = (): number => version;
 
 /**
- * The shades of pairs of columns over all sessions; null where charts draw all of these, and until the server has
- * counted; of a pair, where one of its columns has too many texts, or no number.
- * @param pairs places in `sides`
+ * The shades of pairs of columns over all sessions; null if charts draw all sessions, and until the server has counted
+ * them. A pair is null if one of its columns has too many texts or no number.
+ * @param pairs indices in `sides`
  */
 export function shadesOf(
   sides: readonly Side[],
@@ -75,16 +75,16 @@ async function ask(key: string, of: Data, sides: readonly Side[], body: object):
     const { arrays, ends } = await api.ask<SentDensity & { arrays: Column[] }>("density", {}, how);
     known = { key, of, counts: arrays };
     version += 1;
-    // Axes that are too short for all are drawn, and counted, again.
+    // Axes that are too short for all sessions are redrawn and recounted.
     if (data() === of) setEnds(outside(sides, ends));
     redraw();
   } catch (error) {
-    // Charts stay as they are: the next data ask again.
+    // Charts stay as they are: the next data triggers another request.
     if (!isAbort(error)) console.warn(messageOf(error));
   }
 }
 
-/** Draws strengths of pixels in a color of the page, those of many sessions stronger. */
+/** Draws pixel strengths in a page color, stronger for more sessions. */
 export function drawStrengths(
   context: CanvasRenderingContext2D,
   strengths: Float32Array,

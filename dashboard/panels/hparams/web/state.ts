@@ -1,4 +1,4 @@
-/** What the parts of the panel share: the data, its settings in the URL, which rows are selected, and that they are drawn. */
+/** State shared by the parts of the panel: the data, the settings in the URL, the selected rows, and redrawing. */
 import { integer } from "../../../web/core/numbers.ts";
 import { settings as runSettings } from "../../../runs/web/settings.generated.ts";
 import type { Setting } from "../../../web/core/setting.ts";
@@ -7,7 +7,7 @@ import { pairEntries, pairsIn } from "./entries.ts";
 import { type Cell, type Data, type Row, type ShownColumn, shownColumns } from "./payload.ts";
 import { settings } from "./settings.generated.ts";
 
-/** Before any has come. */
+/** The data before any has arrived. */
 const NOTHING: Data = {
   all: [],
   columns: [],
@@ -39,15 +39,15 @@ export function setData(sent: Data): void {
   ends = new Map();
 }
 
-/** The least and the greatest of columns among all sessions, where rows do not have them. */
+/** Sets the least and greatest values of columns over all sessions, for those not among the rows. */
 export const setEnds = (found: ReadonlyMap<string, readonly number[]>): void =>
   void (ends = new Map([...ends, ...found]));
 
-/** The shown columns, each with its place in a row's values. */
+/** The shown columns, each with its index in a row's values. */
 export const columns = (): ShownColumn[] => shownColumns(current);
-/** The rows of the table; where there are very many, charts draw others too. */
+/** The rows of the table; if there are very many, charts draw others too. */
 export const listedRows = (): Row[] => current.whole_table ? current.rows : current.rows.slice(0, current.listed);
-/** What the axis of a column has to have room for. */
+/** The values that a column's axis must have room for. */
 export const extentOf = ({ key, place }: ShownColumn): Cell[] => [...valuesOf(place), ...(ends.get(key) ?? [])];
 export const valuesOf = (place: number): Cell[] => current.rows.map((row) => row.v[place]);
 
@@ -57,10 +57,10 @@ type List = Setting<readonly string[]>;
 
 export const update = (change: (set: Assign) => void): void => view.update((_params, set) => change(set));
 
-/** Entries of the form "column:rest" of a list, by column; "rest" as it stands there. */
+/** A list's entries of the form "column:rest", by column; "rest" is as written. */
 export const pairs = (list: List): Map<string, string> => pairsIn(view.read(list));
 
-/** Writes such a list; entries whose rest is empty are left out. */
+/** Writes such a list; entries with an empty rest are omitted. */
 export const setPairs = (set: Assign, list: List, map: ReadonlyMap<string, string>): void =>
   set(list, pairEntries(map));
 
@@ -69,7 +69,7 @@ export const scheme = (): "light" | "dark" =>
 
 // --- selection ---------------------------------------------------------------------------------------------
 
-/** Characters of selected runs that the address bar can hold beside the rest; the server reads 65,536 in all. */
+/** Characters for selected runs that fit in the address besides the rest; the server reads 65,536 in total. */
 const LONGEST_SELECTION = 40000;
 let refused = "";
 
@@ -77,7 +77,7 @@ let refused = "";
 export const refusal = (): string => refused;
 export const selectedRuns = (): ReadonlySet<string> => new Set(view.read(runSettings.select));
 
-/** Places of the selected rows; null where no row is selected, and so all count. */
+/** Indices of the selected rows; null if no row is selected, in which case all count. */
 export function selectedRows(): Set<number> | null {
   const runs = selectedRuns();
   if (!runs.size) return null;
@@ -85,12 +85,12 @@ export function selectedRows(): Set<number> | null {
   return found.size ? found : null;
 }
 
-/** Places of the rows that stand in the table first: those that are drawn over a shade of all. */
+/** Indices of the first rows in the table: those that are drawn over a shade of all. */
 export const firstRows = (): Set<number> => new Set(listedRows().keys());
 
 /**
  * Selects the runs of some rows.
- * @param brushes the brushes that these rows come from; without any, there are none left
+ * @param brushes the brushes that selected these rows; if none are given, existing brushes are removed
  */
 export function select(rows: readonly Row[], brushes: ReadonlyMap<string, string> = new Map()): void {
   const runs = [...new Set(rows.flatMap((row) => row.runs))];
@@ -103,7 +103,7 @@ export function select(rows: readonly Row[], brushes: ReadonlyMap<string, string
   redraw();
 }
 
-/** Selects rows by pointer: alone, or with those that are selected already while Ctrl or Shift is held. */
+/** Selects rows by pointer: alone, or together with those already selected while Ctrl or Shift is held. */
 export function pick(rows: readonly Row[], event: MouseEvent): void {
   const before = selectedRows();
   if (!(event.ctrlKey || event.metaKey || event.shiftKey) || !before) return select(rows);
@@ -128,7 +128,7 @@ let drawing = 0;
 
 export const isDrawnBy = (act: () => void): void => void (draw = act);
 
-/** Draws what depends on the view; what is asked for several times before the next frame is done once. */
+/** Redraws what depends on the view; several calls before the next frame result in one redraw. */
 export function redraw(): void {
   if (drawing) return;
   drawing = requestAnimationFrame(() => {

@@ -1,4 +1,4 @@
-/** The table: its columns, selection, sorting, shading, and what leaves the page. */
+/** The table: its columns, selection, sorting, shading, and exports. */
 import { integer } from "../../../web/core/numbers.ts";
 import {
   type ColumnState,
@@ -52,7 +52,7 @@ gridComponents.HParamsRun = ({ data }: Params) => {
   );
 };
 
-/** A mean with its deviation, which tells of no more than two digits. */
+/** A mean with its deviation, which has at most two significant digits. */
 const withDeviation = (value: Cell | undefined, deviation: number | string | undefined): string =>
   typeof deviation === "number" ? `${short(value)} ± ${short(Number(deviation.toPrecision(2)))}` : short(value);
 
@@ -76,7 +76,7 @@ Object.assign(gridFunctions, {
 });
 
 const sorted = new WeakMap<Data, Map<number, Float64Array>>();
-/** The finite values of a column in order, kept as long as the data. */
+/** The finite values of a column in order, cached as long as the data. */
 function sortedValues(place: number): Float64Array {
   const known = sorted.get(state.data()) ?? new Map<number, Float64Array>();
   sorted.set(state.data(), known);
@@ -85,7 +85,7 @@ function sortedValues(place: number): Float64Array {
   return values;
 }
 
-/** The better a value of the target, and the higher one of any other metric, the stronger; by rank. */
+/** Shades by rank: stronger for better values of the target, and for higher values of any other metric. */
 function heat({ value }: Params, key: string, place: number): { backgroundColor: string } {
   const plain = { backgroundColor: "" };
   if (!view.read(settings.heat) || typeof value !== "number" || !Number.isFinite(value)) return plain;
@@ -100,7 +100,7 @@ function heat({ value }: Params, key: string, place: number): { backgroundColor:
 
 // --- columns -----------------------------------------------------------------------------------------------
 
-/** A column as dash-ag-grid takes it: functions by their names. */
+/** A column as dash-ag-grid takes it: functions are given by name. */
 export interface Column {
   colId: string;
   headerName: string;
@@ -111,12 +111,12 @@ const call = (name: string, ...args: (string | number)[]) => ({ function: `${nam
 const ORDER = { function: "stepscopeHparamsOrder" };
 const VALUE_FONT = "12.5px";
 
-/** What a column needs for its values and for its name in two lines, and the sign of the order beside it. */
+/** The width a column needs for its values and for its name on two lines with the sort indicator beside it. */
 function widthOf(column: ShownColumn, isTarget: boolean): number {
   const font = isTarget ? "650 11px" : "500 11px";
   const words = column.label.split(/(?<=[\s/_-])/).map((word) => pageTextWidth(word.trim(), font));
   const name = Math.max(...words, pageTextWidth(column.label, font) * 0.55);
-  // A single word finds no second line, and breaks within where the sign leaves it too little.
+  // A single word cannot wrap onto a second line, and breaks in the middle if the indicator leaves too little room.
   const sign = isTarget ? (words.length > 1 ? 18 : 28) : 0;
   const { rows } = state.data();
   const values = rows.slice(0, 200).map(({ v, deviations }) =>
@@ -133,7 +133,7 @@ function valueColumn(column: ShownColumn): Column {
   const isMetric = column.kind === "metric";
   return {
     colId: column.key,
-    // Where a line may break.
+    // Allows line breaks after separators.
     headerName: column.label.replace(/[/_]/g, "$&\u200b"),
     headerTooltip: (column.about ? `${column.label}: ${column.about}` : column.label) +
       (isTarget ? ` (target, ${lower ? "lower" : "higher"} is better)` : ""),
@@ -214,7 +214,7 @@ export function tableColumns(): Column[] {
   const values = state.columns();
   const of = (kind: ShownColumn["kind"], constant: boolean) =>
     values.filter((column) => column.kind === kind && column.constant === constant).map(valueColumn);
-  // What was varied, then what came of it; what is the same everywhere tells least.
+  // First what was varied, then the results; values that are the same everywhere are the least informative.
   return [
     ...first,
     ...of("hparam", false),
@@ -225,13 +225,13 @@ export function tableColumns(): Column[] {
   ];
 }
 
-// --- what the view says, into the grid -----------------------------------------------------------------------
+// --- from the view to the grid -------------------------------------------------------------------------------
 
 type Reported = "loading" | "places" | "sort" | "search" | "heat" | "selection";
 
 /**
- * What of the view the grid was last told. The grid is told of changes of the view alone: it reports what the user does
- * in it a moment later, and must not be taken back to what the view said before.
+ * The part of the view last passed to the grid. Only changes of the view are passed on: the grid reports user actions
+ * a moment later, and must not be reset to the view's earlier state.
  */
 const reported = new Map<Reported, string>();
 let heard: Grid<Row> | null = null;
@@ -257,7 +257,7 @@ function wantedPlaces(): ColumnState[] {
   });
 }
 
-/** Listens to the grid before anybody can do something in it: it comes when it likes, with rows and columns or before. */
+/** Listens to the grid before the user can act in it: it may appear at any time, before or with rows and columns. */
 export const heedTable = (): Promise<void> => gridWhenReady<Row>(GRID).then(applyTable);
 
 export function applyTable(): void {
@@ -271,7 +271,7 @@ export function applyTable(): void {
     if (places.length) grid.applyColumnState({ state: places, applyOrder: true });
   });
   tell("sort", wantedSort(), (sorts) => grid.applyColumnState({ state: sorts, defaultState: { sort: null } }));
-  // Of very many rows the server has searched.
+  // If there are very many rows, the server has already searched them.
   tell("search", whole_table ? view.read(settings.search) : "", (text) => grid.setGridOption("quickFilterText", text));
   tell("heat", view.read(settings.heat), () => grid.refreshCells({ force: true }));
   const ids = state.data().rows.map((row) => row.id);
@@ -288,7 +288,7 @@ function select(grid: Grid<Row>, wanted: ReadonlySet<string>): void {
   if (off.length) grid.setNodesSelected({ nodes: off, newValue: false, source: "api" });
 }
 
-/** Tells the grid again, where it was changed or its answer is not what the view says now. */
+/** Updates the grid again if it was changed, or if its answer differs from the current view. */
 function tellAgain(...names: Reported[]): void {
   names.forEach((name) => reported.delete(name));
   applyTable();
@@ -325,7 +325,7 @@ function listen(grid: Grid<Row>): void {
     if (finished !== false) moved(source);
   });
   grid.addEventListener("columnPinned", ({ source }) => moved(source));
-  // A value is shaded by its rank among all.
+  // Values are shaded by their rank among all.
   grid.addEventListener("rowDataUpdated", () => {
     tellAgain("selection", "heat");
     state.redraw();
@@ -339,7 +339,7 @@ function listen(grid: Grid<Row>): void {
 
 // --- files -------------------------------------------------------------------------------------------------
 
-/** What the table shows, as a file of the server's making. */
+/** The table's contents as a file created by the server. */
 function file(grid: Grid<Row>, extension: string): Promise<Response> {
   const rows: string[] | null = state.data().whole_table ? [] : null;
   grid.forEachNodeAfterFilterAndSort(({ data }) => rows?.push(data.id));

@@ -1,4 +1,4 @@
-/** A canvas that shows pixels at any size, moved by wheel and drag, alone or together with others. */
+/** A canvas that shows pixels at any scale, moved by wheel and drag, alone or together with others. */
 import { make } from "../../../web/core/dom.ts";
 import * as imagesPixels from "./pixels.ts";
 import type { Pixels } from "./png.ts";
@@ -10,14 +10,14 @@ const VALUES_FROM = 32;
 export interface Layer {
   pixels: Pixels;
   look: imagesPixels.Look;
-  /** only right of this share of the picture's width */
+  /** only to the right of this share of the picture's width */
   from?: number;
 }
 
 export interface Stage extends Shown {
   canvas: HTMLCanvasElement;
   show: (layers: Layer[]) => void;
-  /** Marks a pixel, as the pointer does in another stage. */
+  /** Marks the pixel that the pointer is over in another stage. */
   mark: (at: Place | null) => void;
   close: () => void;
 }
@@ -79,7 +79,7 @@ export function makeStage(viewport: Viewport, hover: (at: Place | null) => void)
 
   function drawLayer({ pixels, look, from }: Layer, at: Corner) {
     const wanted = [pixels, ...(pixels.smaller ?? [])];
-    // Of the smaller copies the smallest that still has a pixel for each of the screen.
+    // Use the smallest copy that still has a pixel for each screen pixel.
     let level = 0;
     while (level + 1 < wanted.length && (wanted[level + 1].width / pixels.width) >= at.scale) level += 1;
     const source = wanted[level];
@@ -108,7 +108,7 @@ export function makeStage(viewport: Viewport, hover: (at: Place | null) => void)
     context.restore();
   }
 
-  /** What transparent pixels are drawn over. */
+  /** Draws the checkerboard behind transparent pixels. */
   function checkers(left: number, top: number, wide: number, high: number) {
     const side = 8 * devicePixelRatio;
     context.fillStyle = "#ffffff";
@@ -127,7 +127,7 @@ export function makeStage(viewport: Viewport, hover: (at: Place | null) => void)
     context.restore();
   }
 
-  /** Columns and rows that are seen. */
+  /** The visible columns and rows. */
   function seen(at: Corner) {
     const { width, height } = extent();
     return {
@@ -192,7 +192,7 @@ export function makeStage(viewport: Viewport, hover: (at: Place | null) => void)
     }
   }
 
-  // --- by hand ---------------------------------------------------------------------------------------------
+  // --- pointer events --------------------------------------------------------------------------------------
 
   const placeOf = (event: MouseEvent) => {
     const box = canvas.getBoundingClientRect();

@@ -1,4 +1,4 @@
-/** The inside of cards: their controls and tiles, brought in line with their data and the chosen step. */
+/** The contents of cards: their controls and tiles, kept in line with their data and the chosen step. */
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { ready } from "../../../web/cards/loading.ts";
 import { make, numbers, runLabel, stepText } from "../../../web/core/dom.ts";
@@ -11,7 +11,7 @@ import { Stepper } from "./stepper.ts";
 import { drop, makeTile, type Tile, want } from "./tiles.ts";
 import type { Wanted } from "./pictures.ts";
 
-// --- one stepper for all cards -----------------------------------------------------------------------------
+// --- the stepper shared by all cards -----------------------------------------------------------------------
 
 let shared: Stepper | null = null;
 
@@ -38,7 +38,7 @@ export function refreshAll(): void {
   refreshShared();
 }
 
-/** What moves the card of a key: its own stepper, or that of all cards. */
+/** The stepper that moves the card with a key: its own, or the one shared by all cards. */
 export function stepperOf(key: string): Stepper | null {
   const parts = gallery.cardOf(key).parts;
   return linked() && !parts?.strip ? shared : parts?.stepper ?? null;
@@ -69,7 +69,7 @@ function showSamples(card: Card): void {
   sampleAt.textContent = `sample ${sample} of ${most}`;
 }
 
-/** Builds the inside of a card again. */
+/** Rebuilds the contents of a card. */
 function build(card: Card, body: HTMLElement, group: CardData["group"]): Parts {
   gallery.tilesOf(card).forEach(drop);
   const turn = (title: string, text: string, by: number) => {
@@ -150,7 +150,7 @@ function refresh(card: Card, moved = true): void {
 
 const counted = (count: number, what: string) => `${stepText(count)} ${what}${count === 1 ? "" : "s"}`;
 
-/** Puts what the server sent of a card on the page. */
+/** Puts the server's data for a card on the page. */
 export function draw(data: CardData): void {
   const card = gallery.cardOf(data.key);
   if (card.data === data && card.parts?.body.isConnected) return;
@@ -179,6 +179,6 @@ export function draw(data: CardData): void {
   refresh(card, isNew);
 }
 
-/** What is shown: a picture for each tile, in film strips those that are seen. */
+/** The pictures on show: one for each tile, and in film strips only for visible tiles. */
 export const shown = (): Wanted[] =>
   mounted().flatMap((card) => gallery.tilesOf(card).flatMap((tile) => tile.wanted ?? []));

@@ -5,7 +5,7 @@ import { stepperOf } from "./cards.ts";
 import * as picking from "./compare_picker.ts";
 import type { Stepper } from "./stepper.ts";
 
-/** The stepper of the card that has the focus; sliders in it move by themselves. */
+/** The stepper of the focused card; sliders in it handle their own keys. */
 function stepperAt(event: Event | undefined): Stepper | null {
   if (!event || event.target instanceof HTMLInputElement) return null;
   const key = within(event, ".images-card")?.dataset.key;

@@ -1,10 +1,10 @@
-/** Two pictures are picked one after the other, and then compared. */
+/** Picks two pictures, one after the other, for comparison. */
 import { tip } from "../../../web/core/commands.ts";
 import { icon, iconButton, make, stepText } from "../../../web/core/dom.ts";
 import * as large from "./large.ts";
 import type { Wanted } from "./pictures.ts";
 
-/** The first of the two. */
+/** The first picture picked. */
 let first: Wanted | null = null;
 let bar: HTMLElement | null = null;
 const listeners: (() => void)[] = [];
@@ -39,7 +39,7 @@ function become(wanted: Wanted | null): void {
 
 export const clear = (): void => become(null);
 
-/** Picks a picture; the second one opens both, the first one again lets it go. */
+/** Picks a picture; a second one opens both, while the first one again is unpicked. */
 export function pick(wanted: Wanted | null): void {
   if (!wanted) return;
   if (!first || same(first, wanted)) return become(first ? null : wanted);

@@ -1,4 +1,4 @@
-/** One of the two pictures of the large view: which it is, its pixels, its frames. */
+/** One of the two pictures of the large view: its choice, its pixels and its frames. */
 import { numbers } from "../../../web/core/dom.ts";
 import { messageOf, MissingError } from "../../../web/core/request.ts";
 import { nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
@@ -11,11 +11,11 @@ import type { Pixels } from "./png.ts";
 import { settings } from "./settings.generated.ts";
 import { read } from "./settings.ts";
 
-/** Which picture. */
+/** Identifies a picture. */
 export interface Choice {
   run: string;
   tag: string;
-  /** null is the newest, whatever comes */
+  /** null follows the newest */
   step: number | null;
   nth: number;
   sample: number;
@@ -27,7 +27,7 @@ interface Series {
   points: Point[];
 }
 
-/** The steps of a series, as they are now; null where there is none. */
+/** The current steps of a series; null if there is none. */
 async function seriesOf(run: string, tag: string): Promise<Series | null> {
   try {
     const { steps, epoch } = await pictures.api.ask<SeriesSteps>("steps", { run, tag });
@@ -38,7 +38,7 @@ async function seriesOf(run: string, tag: string): Promise<Series | null> {
   }
 }
 
-/** What is to be done once something is known. */
+/** An action to perform once something is known. */
 interface Waiting {
   isKnown: () => boolean;
   act: () => void;
@@ -46,7 +46,7 @@ interface Waiting {
 
 export class Slot {
   choice: Choice;
-  /** of its run */
+  /** colors of its run */
   light = "#868e96";
   dark = "#868e96";
   series: Series | null = null;
@@ -55,9 +55,9 @@ export class Slot {
   error = "";
   url = "";
   busy = false;
-  /** its pixels at another size, under a name of both */
+  /** its pixels at another size, named after both */
   resized: { name: string; pixels: Pixels | null } | null = null;
-  /** of an animation */
+  /** set for animations */
   frames: { count: number; at: number; playing: boolean } | null = null;
   #changed: () => void;
   #waiting: Waiting[] = [];
@@ -77,7 +77,7 @@ export class Slot {
     };
   }
 
-  /** Does what a key asks for: where what it needs is on its way, as soon as that is here. */
+  /** Performs a key's action, as soon as what it needs has arrived if that is still loading. */
   once(isKnown: () => boolean, act: () => void): void {
     if (isKnown()) act();
     else if (this.busy) this.#waiting.push({ isKnown, act });
@@ -93,7 +93,7 @@ export class Slot {
     return this.series?.points ?? [];
   }
 
-  /** Index of the point that is shown. */
+  /** Index of the visible point. */
   at(): number {
     const { step, nth } = this.choice;
     return step === null ? this.points().length - 1 : nearest(this.points(), step, nth);
@@ -109,7 +109,7 @@ export class Slot {
     return this.series && point && { run, tag, epoch: this.series.epoch, point, sample };
   }
 
-  /** Goes to another picture; of another series unless it names neither run nor tag. */
+  /** Goes to another picture, in the same series unless a run or tag is given. */
   async set(news: Partial<Choice>): Promise<void> {
     const { run, tag } = this.choice;
     this.choice = { ...this.choice, ...news };
@@ -117,7 +117,7 @@ export class Slot {
     else await this.#load();
   }
 
-  /** Asks again which steps there are. */
+  /** Requests the current steps again. */
   async renew(): Promise<void> {
     const { run, tag } = this.choice;
     const own = this.#renewals += 1;
@@ -127,7 +127,7 @@ export class Slot {
       series = await seriesOf(run, tag);
     } catch (error) {
       if (own !== this.#renewals) return;
-      // What was known of it still holds.
+      // The known steps are still valid.
       if (this.series?.run === run && this.series.tag === tag) return await this.#load();
       this.series = null;
       return this.#fail(messageOf(error));
@@ -136,7 +136,7 @@ export class Slot {
     this.series = series;
     const last = series?.points.at(-1);
     if (!last) return this.#fail(series ? "There is no image yet." : "This run has no images with this tag.");
-    // At the end it stays at the end.
+    // A picture at the end stays at the end.
     if (this.choice.step === last.step && !this.choice.nth) this.choice.step = null;
     await this.#load();
   }
@@ -172,7 +172,7 @@ export class Slot {
     this.#ending.abort();
     const ending = this.#ending = new AbortController();
     this.busy = true;
-    // Whoever goes back before it is here asks for the other one again.
+    // Going back before the new picture arrives requests the previous one again.
     this.#shown = "";
     this.#changed();
     try {
@@ -211,7 +211,7 @@ export class Slot {
     this.#film = null;
   }
 
-  /** Shows a frame, and tells how long; 0 where the animation is not that any more. */
+  /** Shows a frame and returns its duration; 0 if another animation has replaced this one. */
   async #showFrame(index: number): Promise<number> {
     const film = this.#film;
     if (!film) return 0;
@@ -224,7 +224,7 @@ export class Slot {
     return ms;
   }
 
-  /** By hand: stops, and goes to a frame, or from the last to the first. */
+  /** Called by the user: stops playback and shows a frame, wrapping around at the ends. */
   async showFrame(index: number): Promise<void> {
     if (!this.frames) return;
     this.frames.playing = false;

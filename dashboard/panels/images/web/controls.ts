@@ -44,7 +44,7 @@ const ALPHA = "#868e96";
 
 const number = (value: number) => shortNumber(value, 5);
 
-/** A native choice of a setting's options. */
+/** A native select element with a setting's options. */
 export function select<T extends string>(
   title: string,
   setting: Choice<T>,
@@ -167,7 +167,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
     on.changed();
   }
 
-  /** What the settings say, as `paint` of pixels.ts takes it. */
+  /** The current settings, in the form that `paint` in pixels.ts takes. */
   function look(): Look {
     return {
       brightness: read(settings.brightness),
@@ -192,7 +192,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
     rateShown.textContent = read(settings.blink) > 0 ? rate.value + "/s" : "by key B";
   }
 
-  /** Which parts are of use. */
+  /** Shows the parts that are useful now. */
   function arrange(mode: string, a: Pixels | null, b: Pixels | null) {
     blinkPart.hidden = mode !== "blink";
     differencePart.hidden = mode !== "difference";
@@ -203,7 +203,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
     map.title = map.disabled ? "Colors need one channel: choose one above" : "Colormap of single-channel images";
   }
 
-  /** The numbers of a difference; null while there are none. */
+  /** Shows the numbers of a difference; null if there are none. */
   function showStats(found: DifferenceFacts | null) {
     if (!found) return stats.replaceChildren();
     const share = (100 * found.differing) / found.count;
@@ -219,7 +219,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
   const histograms: WeakMap<Pixels, Histogram[]> = new WeakMap();
   const pen = ramp.getContext("2d") as CanvasRenderingContext2D;
   let drawnFor: Pixels | null = null;
-  /** The histogram of a picture; its counting is left to idle moments. */
+  /** Shows the histogram of a picture, which is counted when the page is idle. */
   async function showHistogram(pixels: Pixels | null) {
     if (drawnFor === pixels) return;
     drawnFor = pixels;

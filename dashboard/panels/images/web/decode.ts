@@ -1,10 +1,10 @@
-/** Bytes to pixels, and the frames of animations. */
+/** Decodes bytes to pixels, and animations to frames. */
 import * as png from "./png.ts";
 import type { Pixels } from "./png.ts";
 
 const FRAME_BYTES = 128e6;
 
-/** RGBA of a canvas with the channels that tell something only. */
+/** Reduces a canvas's RGBA to the channels that carry information. */
 export async function packed(rgba: Uint8ClampedArray, width: number, height: number): Promise<Pixels> {
   let opaque = true;
   let gray = true;
@@ -27,7 +27,7 @@ export async function packed(rgba: Uint8ClampedArray, width: number, height: num
   return { width, height, channels, top: 255, data, note: "" };
 }
 
-/** Pixels of anything that a canvas draws. */
+/** Pixels of anything that can be drawn on a canvas. */
 function drawn(source: CanvasImageSource, width: number, height: number): Promise<Pixels> {
   const canvas = new OffscreenCanvas(width, height);
   const context = canvas.getContext("2d", { willReadFrequently: true }) as OffscreenCanvasRenderingContext2D;
@@ -54,14 +54,14 @@ interface Frame {
   pixels: Pixels;
   ms: number;
 }
-/** An animation, of which single frames can be had. */
+/** An animation whose frames can be accessed individually. */
 export interface Film {
   count: number;
   frame: (at: number) => Promise<Frame>;
   close: () => void;
 }
 
-/** Decodes an animation frame by frame; null where the browser cannot (ImageDecoder is for localhost and HTTPS only). */
+/** Decodes an animation frame by frame; null if the browser cannot (ImageDecoder needs localhost or HTTPS). */
 export async function frames(blob: Blob, mimeType: string): Promise<Film | null> {
   if (!globalThis.ImageDecoder || !(await ImageDecoder.isTypeSupported(mimeType))) return null;
   const decoder = new ImageDecoder({ data: await blob.arrayBuffer(), type: mimeType });

@@ -1,4 +1,4 @@
-/** The shown pictures in one ZIP file. */
+/** Downloads the visible pictures in one ZIP file. */
 import { saveBlob } from "../../../web/core/download.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { api, type Wanted } from "./pictures.ts";

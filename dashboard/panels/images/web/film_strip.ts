@@ -1,4 +1,4 @@
-/** Film strips, a row for each series and a column for each step; only what is seen is on the page. */
+/** Film strips with a row for each series and a column for each step; only visible tiles are on the page. */
 import { make, runLabel, stepText } from "../../../web/core/dom.ts";
 import { nearest, type Point } from "../../../web/core/steps.ts";
 import { type Card, learnRatio, position, sample, type Series } from "./gallery.ts";
@@ -9,25 +9,25 @@ import { drop, makeTile, type Tile, want } from "./tiles.ts";
 const GAP = 8;
 const HEAD = 20;
 const CAPTION = 18;
-/** Browsers draw nothing beyond some 33 million pixels. */
+/** Browsers draw nothing beyond about 33 million pixels. */
 const WIDEST = 15e6;
 
 export interface FilmStrip {
   element: HTMLElement;
   /** Brings the strips in line with the card's data and the settings. */
   refresh: () => void;
-  /** Marks a position; brought into sight where somebody has gone there. */
+  /** Marks a position and, if the user moved there, scrolls it into view. */
   show: (at: number, moved: boolean) => void;
-  /** What is to be said of steps that are left out. */
+  /** A remark about steps that are left out. */
   note: () => string;
   tiles: () => Tile[];
 }
 
-/** @param settled called when a picture has come */
+/** @param settled called when a picture has arrived */
 export function makeStrip(card: Card, settled: () => void): FilmStrip {
   const canvas = make("div", { className: "strip-canvas" });
   const element = make("div", { className: "strip", tabIndex: 0, "aria-label": "Steps, film strips" }, canvas);
-  /** By "row:column". */
+  /** Tiles by "row:column". */
   const cells: Map<string, Tile> = new Map();
   let heads: HTMLElement[] = [];
   let follows = true;
@@ -64,7 +64,7 @@ export function makeStrip(card: Card, settled: () => void): FilmStrip {
     draw();
   }
 
-  /** Puts what is seen on the page, and takes off what is not. */
+  /** Adds visible tiles to the page and removes the others. */
   function draw() {
     drawing = 0;
     if (!element.isConnected || !card.positions.length) return;
@@ -130,7 +130,7 @@ export function makeStrip(card: Card, settled: () => void): FilmStrip {
   return { element, refresh, show, note, tiles: () => [...cells.values()] };
 }
 
-/** The picture that a series has at a position, if it has one. */
+/** The picture of a series at a position, if there is one. */
 function pointAt({ points }: Series, { step, nth }: Point): Point | null {
   const point = points[nearest(points, step, nth)];
   return point.step === step && point.nth === nth ? point : null;

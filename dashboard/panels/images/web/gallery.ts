@@ -1,4 +1,4 @@
-/** The cards of the page, and which step and sample each of them shows. */
+/** The cards of the page, and the step and sample that each of them shows. */
 import { joined, nearest, type Point } from "../../../web/core/steps.ts";
 import type { Setting } from "../../../web/core/setting.ts";
 import type { FilmStrip } from "./film_strip.ts";
@@ -12,12 +12,12 @@ export interface Series extends Omit<CardSeries, "steps"> {
   points: Point[];
 }
 
-/** The inside of a card on the page. */
+/** The contents of a card on the page. */
 export interface Parts {
   body: HTMLElement;
   group: CardData["group"];
   stepper: Stepper;
-  /** says the step where one stepper moves all cards */
+  /** shows the step when one stepper moves all cards */
   linkedAt: HTMLElement;
   samples: HTMLElement;
   sampleAt: HTMLElement;
@@ -34,25 +34,25 @@ export interface Card {
   series: Series[];
   /** all steps of all series */
   positions: Point[];
-  /** width by height of its pictures; 0 while it is not known */
+  /** width divided by height of its pictures; 0 if unknown */
   ratio: number;
   parts: Parts | null;
 }
 
 const cards: Map<string, Card> = new Map();
-/** Step and repeat that the user chose, by card; where there is none the newest is shown. */
+/** Step and repeat chosen by the user, by card; without a choice, the newest is shown. */
 const chosen: Map<string, [number, number]> = new Map();
 const samples: Map<string, number> = new Map();
 let readFromUrl = false;
 
-/** The card of a key, a new one where there is none yet. */
+/** The card for a key, created if necessary. */
 export function cardOf(key: string): Card {
   let card = cards.get(key);
   if (!card) cards.set(key, card = { key, data: null, series: [], positions: [], ratio: 0, parts: null });
   return card;
 }
 
-/** The inside of a card that is on the page and has something to show. */
+/** The contents of a card, if it is on the page and has something to show. */
 export const partsOf = (card: Card): Parts | null =>
   card.parts?.body.isConnected && card.positions.length ? card.parts : null;
 export const mounted = (): Card[] => [...cards.values()].filter(partsOf);
@@ -81,7 +81,7 @@ function writeUrl(): void {
   );
 }
 
-/** Step and repeat of all cards; null at the end. */
+/** Step and repeat shared by all cards; null at the end. */
 function commonStep(): [number, number] | null {
   const [at = ""] = read(settings.at);
   return at === "" || !Number.isFinite(Number(at)) ? null : [Number(at), 0];
@@ -90,14 +90,14 @@ function commonStep(): [number, number] | null {
 const placeOf = (positions: Point[], wanted: [number, number] | null | undefined) =>
   wanted ? nearest(positions, ...wanted) : positions.length - 1;
 
-/** Index of the position that a card shows. */
+/** Index of the position shown by a card. */
 export const position = (card: Card): number => placeOf(card.positions, linked() ? commonStep() : chosen.get(card.key));
 
 /** All steps of all cards on the page. */
 export const commonPositions = (): Point[] => joined(mounted().map((card) => card.positions));
 export const commonPosition = (): number => placeOf(commonPositions(), commonStep());
 
-/** Moves a card; at the end it follows what is new. */
+/** Moves a card; at the end it follows new pictures. */
 export function choose(card: Card, at: number): void {
   const { step, nth } = card.positions[at];
   if (at >= card.positions.length - 1) chosen.delete(card.key);
@@ -105,13 +105,13 @@ export function choose(card: Card, at: number): void {
   writeUrl();
 }
 
-/** As `choose`, of all cards. */
+/** Like `choose`, but for all cards. */
 export function chooseCommon(at: number): void {
   const positions = commonPositions();
   write(settings.at, at >= positions.length - 1 ? [] : [String(positions[at].step)]);
 }
 
-/** Which of the pictures of one step is shown. */
+/** Which picture of a step is shown. */
 export const sample = (card: Card): number => samples.get(card.key) ?? 0;
 export const mostSamples = (card: Card): number => Math.max(1, ...tilesOf(card).map((tile) => tile.samples));
 
@@ -121,7 +121,7 @@ export function turnSample(card: Card, by: number): void {
   writeUrl();
 }
 
-/** The first picture of a card tells how much room the others are kept free; tells whether this was it. */
+/** Takes the shape of a card's first picture as the room to keep for the others; returns whether this was the first. */
 export function learnRatio(card: Card, tile: Tile): boolean {
   if (card.ratio || !tile.ratio) return false;
   card.ratio = Math.min(Math.max(tile.ratio, 0.4), 4);

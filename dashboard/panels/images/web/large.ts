@@ -1,4 +1,4 @@
-/** A picture large, and two compared. */
+/** A large view of one picture, or of two for comparison. */
 import { bind, type Command, tip } from "../../../web/core/commands.ts";
 import { toggleSheet } from "../../../web/page/keys_sheet.ts";
 import { icon, iconButton, make, runLabel, stepText, storage, when } from "../../../web/core/dom.ts";
@@ -23,7 +23,7 @@ import type { Place, View } from "./viewport.ts";
 const NAMES = ["R", "G", "B", "A"];
 const CHANNELS = ["", "gray", "gray and alpha", "RGB", "RGBA"];
 const COLUMN = "stepscope.images.column";
-/** Of the picture that a key moves. */
+/** How far a key moves the picture. */
 const PAN_PX = 60;
 const PANS: Record<string, [number, number]> = {
   ArrowLeft: [1, 0],
@@ -54,14 +54,14 @@ const choiceOf = ({ run, tag, point, sample }: Wanted): Choice => ({
   sample,
 });
 
-/** Opens a picture, or two to be compared. */
+/** Opens one picture, or two for comparison. */
 export function open(one: Wanted, two?: Wanted): void {
   if (two) write(settings.compare, mode() === "off" ? "side" : mode());
   reset(settings.zoom);
   start(choiceOf(one), two ? choiceOf(two) : null);
 }
 
-/** Once, when the page begins: opens what the URL names. */
+/** Called once when the page starts: opens what the URL names. */
 export function openFromUrl(): void {
   if (tried) return;
   tried = true;
@@ -74,11 +74,11 @@ export function openFromUrl(): void {
   if (one) start(one, two);
 }
 
-/** Tells where the large view was when it is closed, if it was moved. */
+/** Calls back when the large view is closed, with the step it was at, if it was moved. */
 export const whenClosed = (listener: (run: string, tag: string, step: number) => void): void =>
   void listeners.push(listener);
 
-/** New data came: what is open asks for its steps again. */
+/** Called when new data arrive: the open pictures request their steps again. */
 export function renew(): void {
   large?.a.renew();
   large?.b?.renew();
@@ -89,7 +89,7 @@ function start(one: Choice, two: Choice | null): void {
   large = new Large(one, two);
 }
 
-/** Whether a key is not the focused control's own: sliders take arrows, buttons and boxes the blank. */
+/** Whether a key is not used by the focused control: sliders take arrow keys, buttons and checkboxes the space bar. */
 function isFree({ key, target }: KeyboardEvent): boolean {
   if (target instanceof HTMLInputElement) return target.type === "checkbox" && key !== " ";
   return !(target instanceof HTMLButtonElement && key === " ");
@@ -136,7 +136,7 @@ class Large {
       act: acts[name],
       when: (event) => event !== undefined && isFree(event),
     }));
-    // A control that had the focus may be gone or switched off: the focus is nowhere then, and the keys hold still.
+    // A control that loses the focus by being removed or disabled leaves it nowhere; keys must still work then.
     bind(document, commands, this.#ending.signal);
     this.#dialog.addEventListener("close", () => this.close());
     document.body.append(this.#dialog);
@@ -165,7 +165,7 @@ class Large {
     if (mode() !== "off") this.#addOther();
   }
 
-  // --- its parts -------------------------------------------------------------------------------------------
+  // --- parts -----------------------------------------------------------------------------------------------
 
   #build(): void {
     const quiet = (text: string, title: string, act: () => void) => {
@@ -264,9 +264,9 @@ class Large {
     };
   }
 
-  // --- what is compared --------------------------------------------------------------------------------------
+  // --- comparison --------------------------------------------------------------------------------------------
 
-  /** How the two pictures are compared; "off" while there is one. */
+  /** How the two pictures are compared; "off" while there is only one. */
   #mode(): Mode {
     return this.b ? mode() : "off";
   }
@@ -283,9 +283,9 @@ class Large {
     this.#schedule();
   }
 
-  /** The other picture where the user named none: the same step of another run, or the step before. */
+  /** Adds a second picture if the user has named none: the same step of another run, or the previous step. */
   #addOther(): void {
-    // Called once more when the catalog is there.
+    // Called again when the catalog arrives.
     if (this.b || !catalog.runs.length) return;
     const { run, tag, step, sample } = this.a.choice;
     const place = catalog.tags.indexOf(tag);
@@ -328,7 +328,7 @@ class Large {
     this.#sources.replaceChildren(...this.#rows.map(({ element }) => element));
   }
 
-  /** After a picture was changed by hand. */
+  /** Called after the user has changed a picture. */
   #moved(slot: Slot): void {
     if (large !== this) return;
     const here = this.a.point();
@@ -349,7 +349,7 @@ class Large {
     write(settings.other, this.#comparing() ? values(this.b) : []);
   }
 
-  // --- what is shown -----------------------------------------------------------------------------------------
+  // --- drawing -----------------------------------------------------------------------------------------------
 
   #schedule(): void {
     if (large === this) this.#scheduled ||= requestAnimationFrame(() => this.#draw());
@@ -409,7 +409,7 @@ class Large {
       : `${Number((100 * scale).toPrecision(2))}%`;
   }
 
-  /** The pixel under the pointer. */
+  /** Shows the pixel under the pointer. */
   #showReadout(at: Place | null): void {
     if (!at) return void (this.#readout.textContent = "");
     const first = valuesText(this.a.pixels, at);
@@ -417,7 +417,7 @@ class Large {
     this.#readout.textContent = [`x ${at.x}  y ${at.y}`, ...values].join("   ");
   }
 
-  // --- by hand -----------------------------------------------------------------------------------------------
+  // --- actions -----------------------------------------------------------------------------------------------
 
   #zoomBy(factor: number): void {
     this.#viewer.viewport.zoom(this.#viewer.main(), factor);
@@ -445,7 +445,7 @@ class Large {
     storage.set(COLUMN, this.#dialog.classList.toggle("no-column") ? "off" : "on");
   }
 
-  /** To the next or previous run that has the tag. */
+  /** Goes to the next or previous run that has the tag. */
   #turnRun(by: number): void {
     const { run, tag, step } = this.a.choice;
     const place = catalog.tags.indexOf(tag);

@@ -1,4 +1,4 @@
-/** Keys and gestures of the large view: its buttons name them, its help lists them. */
+/** Keys and gestures of the large view, named by its buttons and listed in its help. */
 import type { Command } from "../../../web/core/commands.ts";
 
 export const KEYS = {
@@ -32,7 +32,7 @@ export const KEYS = {
 } satisfies Record<string, Pick<Command, "title" | "keys" | "keysShown" | "gestures">>;
 
 export type LargeKey = keyof typeof KEYS;
-/** The dialog's own. */
+/** The dialog's own key. */
 export const CLOSE = { title: "Close", keys: ["Escape"] };
-/** What the sheet of keys says of it. */
+/** Its section in the sheet of keys. */
 export const SHEET = [{ title: "Enlarged image", commands: [...Object.values(KEYS), CLOSE] }];

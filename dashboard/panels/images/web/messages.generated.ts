@@ -11,7 +11,7 @@ export interface CardData {
   steps: TypedArray[];
 }
 
-/** What is known of a picture, which is sent in a header. */
+/** Facts about a picture, sent in a header. */
 export interface PictureFacts {
   samples: number;
   width: number;
@@ -23,25 +23,25 @@ export interface PictureFacts {
   reduced: boolean;
 }
 
-/** Why there is no picture, and how many there are at its step. */
+/** Why there is no picture, and the number of pictures at its step. */
 export interface NoPicture {
   error: string;
   samples: number;
 }
 
-/** The steps of a series, as they are now. */
+/** The current steps of a series. */
 export interface SeriesSteps {
   steps: TypedArray;
   epoch: string;
 }
 
-/** All tags of the shown runs, and these. */
+/** All tags of the shown runs, and these runs. */
 export interface Catalog {
   tags: string[];
   runs: CatalogRun[];
 }
 
-/** A series of a card; ``steps`` is the place of its steps. */
+/** A series of a card; ``steps`` is the index of its steps among those of the card. */
 export interface CardSeries {
   run: string;
   tag: string;
@@ -57,7 +57,7 @@ export interface TypedArray {
   bdata: string;
 }
 
-/** A run and the places of its tags. */
+/** A run and the indices of its tags. */
 export interface CatalogRun {
   run: string;
   light: string;

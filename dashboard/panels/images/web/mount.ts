@@ -15,13 +15,13 @@ import { read } from "./settings.ts";
 
 let sizes = "";
 
-/** Says the value of a slider of the toolbar beside it. */
+/** Shows the value of a toolbar slider beside it. */
 function say({ name }: NumberSetting, text: string): void {
   const shown = document.querySelector(`.adjusted[data-setting="${name}"]`);
   if (shown) shown.textContent = text;
 }
 
-/** What the toolbar says, as CSS. */
+/** Applies the toolbar settings as CSS. */
 function adjust(): void {
   const root = document.documentElement;
   const { brightness, contrast } = settings;

@@ -1,4 +1,4 @@
-/** One picture, fetched and described; what was fetched lately is kept. */
+/** Fetches and describes pictures; recent ones are kept. */
 import { fileSize } from "../../../web/core/numbers.ts";
 import { icon, make } from "../../../web/core/dom.ts";
 import { Api } from "../../../web/core/request.ts";
@@ -28,19 +28,19 @@ export interface Picture {
   url: string;
   samples: number;
 }
-/** By address, the latest last. */
+/** Pictures by address, the most recently used last. */
 const kept: Map<string, Picture> = new Map();
 let bytes = 0;
 
 const where = ({ run, tag, point, sample }: Wanted) => ({ run, tag, index: point.index, sample });
 
-/** The address of a picture: of the original where `edge` is 0, else of one not much larger than that. */
+/** The address of a picture: the original if `edge` is 0, or else a version not much larger than that. */
 export const address = (wanted: Wanted, edge: number): string =>
   api.address("look", { ...where(wanted), step: wanted.point.step, epoch: wanted.epoch, edge });
 
 export const downloadAddress = (wanted: Wanted): string => api.address("image", { ...where(wanted), download: true });
 
-/** The thumbnail that is large enough for so many CSS pixels. */
+/** The thumbnail size that is sufficient for a width in CSS pixels. */
 export const edgeFor = (width: number): number =>
   EDGES.find((edge) => edge >= width * Math.min(devicePixelRatio, 2)) ?? EDGES[EDGES.length - 1];
 
@@ -55,7 +55,7 @@ function keep(url: string, found: Picture): void {
   }
 }
 
-/** A picture that is here already. */
+/** A picture that has already been fetched. */
 function known(url: string): Picture | undefined {
   const found = kept.get(url);
   if (found) {
@@ -68,7 +68,7 @@ function known(url: string): Picture | undefined {
 const nothing = (error: string, samples = 0): NoPicture => ({ error, samples });
 const UNANSWERED = nothing("No response from the server.");
 
-/** Fetches a picture; what is wrong with it is in its `error`. Throws only where `signal` ended it. */
+/** Fetches a picture; problems are reported in its `error`. Throws only if `signal` aborted the request. */
 export async function look(wanted: Wanted, edge: number, signal: AbortSignal): Promise<Picture | NoPicture> {
   const url = address(wanted, edge);
   const there = known(url);
@@ -92,7 +92,7 @@ export async function look(wanted: Wanted, edge: number, signal: AbortSignal): P
   }
 }
 
-/** Whether another try may bring it. */
+/** Whether another attempt may succeed. */
 export const isUnanswered = (found: Picture | NoPicture): boolean => found === UNANSWERED;
 
 export const isPicture = (found: Picture | NoPicture): found is Picture => "facts" in found;
@@ -101,24 +101,24 @@ const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1) 
 
 type Described = Pick<PictureFacts, "width" | "height" | "frames" | "size" | "mime_type">;
 
-/** Size, format, bytes. */
+/** Describes a picture's size, format and bytes. */
 export function describe(facts: Described): string {
   const frames = facts.frames > 1 ? ` · ${facts.frames} frames` : "";
   return `${facts.width} × ${facts.height} · ${FORMATS[facts.mime_type]}${frames} · ${fileSize(facts.size)}`;
 }
 
-/** What stands in a picture's place. */
+/** What is shown in place of a picture. */
 export const placeholder = (why: string): HTMLElement =>
   make("span", { className: "no-picture", title: why }, icon("alert", 18), make("span", {}, why));
 
 export const undecodable = (facts: Described): string =>
   `The browser cannot decode this ${FORMATS[facts.mime_type]} (${describe(facts)}); the file is damaged.`;
 
-/** Pixels stay squares where a small picture is enlarged. */
+/** Keeps pixels square when a small picture is enlarged. */
 export function crisp(image: HTMLImageElement): void {
   image.classList.toggle("crisp", image.clientWidth * devicePixelRatio > image.naturalWidth * 1.2);
 }
 export const crispAll = (): void => document.querySelectorAll<HTMLImageElement>(".picture img").forEach(crisp);
 
-/** A name that every file system takes. */
+/** A name that every file system accepts. */
 export const fileName = (text: string): string => text.replace(/[^A-Za-z0-9._-]+/g, "_").slice(0, 120) || "picture";

@@ -5,10 +5,10 @@ import { pause, type Pixels, type Values } from "./png.ts";
 import type { settings } from "./settings.generated.ts";
 
 const SLICE = 2e6;
-/** Where a signed difference of nothing lies. */
+/** The value of a signed difference of zero. */
 const MIDDLE = 32768;
 
-/** A few colors, evenly apart; between them it is linear. */
+/** A scale of a few evenly spaced colors, with linear interpolation between them. */
 const scale = (colors: string) => scaleOf(colors.split(" ").map((hex) => ofHex("#" + hex)));
 const SCALES = {
   viridis,
@@ -29,14 +29,14 @@ export interface Look {
   gamma: number;
   invert: boolean;
   channel: ValueOf<typeof settings.channel>;
-  /** of one value per pixel */
+  /** color map for single values */
   map: ValueOf<typeof settings.map>;
-  /** factor of a difference */
+  /** factor applied to a difference */
   amplify: number;
 }
 
 const mapTables = new Map<string, Uint8Array>();
-/** 256 colors of a map, RGB. */
+/** The 256 RGB colors of a map. */
 function mapTable(name: keyof typeof SCALES): Uint8Array {
   let table = mapTables.get(name);
   if (!table) {
@@ -47,7 +47,7 @@ function mapTable(name: keyof typeof SCALES): Uint8Array {
 }
 
 let lastTable = { name: "", table: new Uint8ClampedArray() };
-/** Stored value -> 0 to 255 on the screen. */
+/** Maps stored values to screen values from 0 to 255. */
 function table(top: number, look: Look): Uint8ClampedArray {
   const name = [top, look.brightness, look.contrast, look.gamma, look.invert, look.amplify].join();
   if (lastTable.name === name) return lastTable.table;
@@ -62,7 +62,7 @@ function table(top: number, look: Look): Uint8ClampedArray {
   return made;
 }
 
-/** One value of a pixel, as the channel asks for. */
+/** A single value of a pixel, depending on the channel. */
 export function single(pixels: Pixels, at: number, channel: Look["channel"]): number {
   const { data, channels, top } = pixels;
   if (channel === "a") return channels % 2 ? top : data[at + channels - 1];
@@ -73,7 +73,7 @@ export function single(pixels: Pixels, at: number, channel: Look["channel"]): nu
 
 export const isSingle = (pixels: Pixels, look: Look): boolean => look.channel !== "all" || pixels.channels < 3;
 
-/** A part of a picture in colors of the screen. */
+/** Paints part of a picture in screen colors. */
 export function paint(
   pixels: Pixels,
   look: Look,
@@ -144,7 +144,7 @@ type Merge = (a: number, b: number, c: number, d: number) => number;
 const MERGE: Record<"mean" | "max" | "extreme", Merge> = {
   mean: (a, b, c, d) => (a + b + c + d + 2) >> 2,
   max: (a, b, c, d) => Math.max(a, b, c, d),
-  /** The farthest from no difference: a single pixel that differs stays seen. */
+  /** The value farthest from zero difference, so that a single differing pixel stays visible. */
   extreme: (a, b, c, d) => [a, b, c, d].reduce((far, x) => (Math.abs(x - MIDDLE) > Math.abs(far - MIDDLE) ? x : far)),
 };
 
@@ -176,7 +176,7 @@ async function half(pixels: Pixels, merge: Merge): Promise<Pixels> {
   return { ...pixels, width, height, data, smaller: [] };
 }
 
-/** Gives a picture its smaller copies, so that drawing costs what the screen has, not what the picture has. */
+/** Adds smaller copies of a picture, so that the cost of drawing depends on the screen, not on the picture's size. */
 export async function shrink(pixels: Pixels, way: keyof typeof MERGE = "mean"): Promise<Pixels> {
   const smaller: Pixels[] = pixels.smaller = [];
   let last = pixels;
@@ -187,7 +187,7 @@ export async function shrink(pixels: Pixels, way: keyof typeof MERGE = "mean"): 
   return pixels;
 }
 
-/** The picture at another size, bilinear. */
+/** Resizes a picture by bilinear interpolation. */
 export async function resize(pixels: Pixels, width: number, height: number): Promise<Pixels> {
   const { channels, data } = pixels;
   const out = alike(data, width * height * channels);
@@ -215,7 +215,7 @@ export async function resize(pixels: Pixels, width: number, height: number): Pro
 
 // --- numbers -----------------------------------------------------------------------------------------------
 
-/** Counts of 256 bins of a channel, with smallest, largest and mean. */
+/** Counts of a channel in 256 bins, with its smallest and largest value and its mean. */
 export interface Histogram {
   counts: Float64Array;
   low: number;
@@ -223,7 +223,7 @@ export interface Histogram {
   mean: number;
 }
 
-/** A histogram of each channel. */
+/** Computes a histogram of each channel. */
 export async function histogram(pixels: Pixels): Promise<Histogram[]> {
   const { data, channels, top } = pixels;
   const bins = Array.from({ length: channels }, () => new Float64Array(256));
@@ -245,12 +245,12 @@ export async function histogram(pixels: Pixels): Promise<Histogram[]> {
   return bins.map((counts, c) => ({ counts, low: low[c], high: high[c], mean: sums[c] / count }));
 }
 
-/** What two pictures differ by, in numbers. */
+/** The difference of two pictures in numbers. */
 export interface DifferenceFacts {
   mean: number;
   max: number;
   psnr: number;
-  /** Pixels that differ, of `count`. */
+  /** Number of differing pixels, out of `count`. */
   differing: number;
   count: number;
   top: number;
@@ -263,9 +263,9 @@ export interface Difference {
 }
 
 /**
- * The difference of two pictures over their common top left part.
+ * Computes the difference of two pictures over their common top left part.
  *
- * Gray against colors counts as equal colors; without alpha means opaque; 8 against 16 bits is compared in 16.
+ * Gray counts as equal colors when compared with color, a missing alpha as opaque; 8 and 16 bits are compared in 16.
  * Mean and PSNR = 10 log10(top² / mean square) are over all values of all channels.
  */
 export async function difference(a: Pixels, b: Pixels): Promise<Difference> {
@@ -281,7 +281,7 @@ export async function difference(a: Pixels, b: Pixels): Promise<Difference> {
     if (c >= colors) return pixels.channels % 2 ? top : pixels.data[at + pixels.channels - 1] * (top / pixels.top);
     return pixels.data[at + (pixels.channels < 3 ? 0 : c)] * (top / pixels.top);
   };
-  // A signed mean over channels may be a fraction: 8 bits get 6 more of them.
+  // A signed mean over channels may be a fraction, for which 8-bit values get 6 more bits.
   const unit = top > 255 ? 0.5 : 64;
   let sum = 0;
   let squares = 0;
@@ -332,7 +332,7 @@ export async function difference(a: Pixels, b: Pixels): Promise<Difference> {
   };
 }
 
-/** The stored values of a pixel; empty outside. */
+/** The stored values of a pixel; empty outside the picture. */
 export function valuesAt(pixels: Pixels, x: number, y: number): number[] {
   if (x < 0 || y < 0 || x >= pixels.width || y >= pixels.height) return [];
   const at = (y * pixels.width + x) * pixels.channels;

@@ -1,10 +1,10 @@
 /**
- * PNG to the integers that are stored in it (W3C PNG specification, third edition).
+ * Decodes PNG to the stored integers (W3C PNG specification, third edition).
  * A canvas would round 16 bits to 8, apply color profiles and lose colors under alpha.
  */
 
 const CHANNELS: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
-/** Bytes worked on before the page gets its turn. */
+/** Bytes to process before yielding to the page. */
 const SLICE = 3e6;
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -17,17 +17,17 @@ export interface Pixels {
   channels: number;
   /** the largest value a channel can have */
   top: number;
-  /** rows of pixels, channels next to each other */
+  /** rows of pixels with interleaved channels */
   data: Values;
-  /** what is to be said about the values; may be empty */
+  /** a remark about the values; may be empty */
   note: string;
   /** the same picture at half the size, a quarter, and so on */
   smaller?: Pixels[];
-  /** of a difference with signs: how far from the middle the largest lies */
+  /** for a signed difference: the largest distance from the middle */
   signed?: number;
 }
 
-/** Lets the page draw and answer before the next stretch of work. */
+/** Lets the page draw and respond before more work is done. */
 export const pause = (): Promise<void> => globalThis.scheduler?.yield?.() ?? new Promise<void>((go) => setTimeout(go));
 
 interface Chunks {
@@ -55,7 +55,7 @@ function chunks(buffer: ArrayBuffer): Chunks {
   return found;
 }
 
-/** Inflates into `into`; returns how many bytes came. */
+/** Inflates into `into`; returns the number of bytes produced. */
 async function inflate(parts: Bytes[], into: Bytes): Promise<number> {
   const reader = new Blob(parts).stream().pipeThrough(new DecompressionStream("deflate")).getReader();
   let filled = 0;
@@ -68,7 +68,7 @@ async function inflate(parts: Bytes[], into: Bytes): Promise<number> {
       filled += piece.length;
     }
   } catch {
-    // Bytes that follow a whole picture do no harm.
+    // Extra bytes after a complete picture are harmless.
     if (filled < into.length) {
       const [come, all] = [filled, into.length].map((count) => count.toLocaleString("en-US"));
       throw new Error(`its packed bytes are damaged after ${come} of ${all} unpacked ones`);
@@ -77,7 +77,7 @@ async function inflate(parts: Bytes[], into: Bytes): Promise<number> {
   return filled;
 }
 
-/** Undoes the filters of the rows, in place; each row has its filter's number before it. */
+/** Undoes the filters of the rows in place; each row is preceded by its filter's number. */
 async function unfilter(raw: Bytes, height: number, stride: number, bpp: number): Promise<void> {
   let previous = new Uint8Array(stride);
   let since = 0;
@@ -113,7 +113,7 @@ function paeth(row: Bytes, previous: Bytes, stride: number, bpp: number): void {
   }
 }
 
-/** Rows of bytes to an array of values. */
+/** Converts rows of bytes to an array of values. */
 async function values(raw: Bytes, height: number, stride: number, perRow: number, depth: number): Promise<Values> {
   const out = depth === 16 ? new Uint16Array(perRow * height) : new Uint8Array(perRow * height);
   for (let y = 0; y < height; y += 1) {
@@ -145,7 +145,7 @@ function colored(indices: Values, palette: Bytes, transparency: Bytes | null): {
   return { data, channels };
 }
 
-/** Decodes a PNG; null where it is of a form that is left to the browser (interlaced, or one color transparent). */
+/** Decodes a PNG; null for forms that are left to the browser (interlaced, or with one transparent color). */
 export async function decode(buffer: ArrayBuffer): Promise<Pixels | null> {
   const { header, palette, transparency, data } = chunks(buffer);
   if (!header || header.length < 13) throw new Error("its header is missing");

@@ -1,11 +1,11 @@
-/** The panel's settings as they are now: those under the hand are written into the URL once it rests. */
+/** The panel's current settings; those the user is changing are written to the URL after a pause. */
 import { setProps, settingId } from "../../../web/core/dash.ts";
 import type { Setting } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
 import { settings } from "./settings.generated.ts";
 
 const WRITE_MS = 120;
-/** Settings that have a control above the galleries, which is moved instead, so that it shows what is so. */
+/** Settings with a control above the galleries, which is moved so that it shows the current value. */
 const WITH_CONTROL: ReadonlySet<string> = new Set([settings.brightness.name, settings.contrast.name]);
 /** Values that are not in the URL yet. */
 const pending: Map<string, string[]> = new Map();
@@ -34,7 +34,7 @@ function put(name: string, values: string[], value: unknown): void {
 export const write = <T>(setting: Setting<T>, value: NoInfer<T>): void =>
   put(setting.name, setting.format(value), value);
 
-/** Back to their defaults. */
+/** Resets settings to their defaults. */
 export function reset(...all: readonly { name: string; default: unknown }[]): void {
   for (const setting of all) put(setting.name, [], setting.default);
 }

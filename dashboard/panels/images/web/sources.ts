@@ -1,4 +1,4 @@
-/** A row of the large view's foot: run, tag, step, sample and frame of one of its two pictures. */
+/** A row at the bottom of the large view: run, tag, step, sample and frame of one of its two pictures. */
 import { tip } from "../../../web/core/commands.ts";
 import { becomes, iconButton, make } from "../../../web/core/dom.ts";
 import type { Choice, Slot } from "./compare_side.ts";
@@ -18,7 +18,7 @@ export interface Source {
   turnSample: () => void;
 }
 
-/** Fills a choice with names, the chosen one among them even where it is not offered any more. */
+/** Fills a list with names, keeping the chosen one even if it is no longer offered. */
 function fill(choice: HTMLSelectElement, names: string[], value: string): void {
   const all = names.includes(value) ? names : [value, ...names];
   if (choice.dataset.names !== JSON.stringify(all)) {
@@ -28,7 +28,7 @@ function fill(choice: HTMLSelectElement, names: string[], value: string): void {
   choice.value = value;
 }
 
-/** @param moved called when it was changed by hand */
+/** @param moved called when the user has changed it */
 export function makeSource(letter: "A" | "B", slot: Slot, catalog: () => Catalog, moved: (slot: Slot) => void): Source {
   const go = (news: Partial<Choice>) => slot.set(news).then(() => moved(slot));
   const run = make("select", { title: "Run (↑ ↓)", "aria-label": `Run of ${letter}`, className: "run-choice" });

@@ -1,4 +1,4 @@
-/** The page's stepper with play, and a word where no picture was logged at the step that was typed. */
+/** The page's stepper with a play button, and a message if no picture was logged at the step that was typed. */
 import { tip } from "../../../web/core/commands.ts";
 import { becomes, iconButton, make, stepText } from "../../../web/core/dom.ts";
 import * as plain from "../../../web/core/stepper.ts";
@@ -11,14 +11,14 @@ const LONGEST_WAIT_MS = 3000;
 /** what a stepper moves along */
 export interface Track {
   positions: () => Point[];
-  /** index of the position that is shown */
+  /** index of the current position */
   at: () => number;
   move: (at: number) => void;
-  /** whether pictures of the last move are still on their way */
+  /** whether pictures from the last move are still loading */
   busy: () => boolean;
 }
 
-/** Call `refresh` when the track changed. */
+/** Call `refresh` when the track has changed. */
 export class Stepper {
   readonly element: HTMLElement;
   #track: Track;
@@ -49,10 +49,10 @@ export class Stepper {
     this.element.append(this.#said);
   }
 
-  /** The nearest to a step that was typed is shown. */
+  /** Shows the step nearest to the one that was typed. */
   #typed(wanted: number): void {
     const { positions, at, move } = this.#track;
-    // Enter and leaving the field may both come here: the second time there is nothing to do, and nothing to unsay.
+    // Both Enter and leaving the field may call this; the second time must change nothing and keep the message.
     if (wanted === positions()[at()].step) return;
     const place = nearest(positions(), wanted, 0);
     const found = positions()[place].step;
@@ -93,7 +93,7 @@ export class Stepper {
     const tick = () => {
       if (!this.element.isConnected) return this.stop();
       const now = performance.now();
-      // Pictures that are on their way are waited for, so that each is seen.
+      // Wait for pictures that are still loading, so that each is seen.
       if (busy() && now - due < LONGEST_WAIT_MS) return void (this.#timer = window.setTimeout(tick, 15));
       if (at() >= this.last()) return this.stop();
       move(at() + 1);

@@ -1,4 +1,4 @@
-/** Tiles of galleries and film strips; a picture is fetched when it is on the screen. */
+/** Tiles of galleries and film strips; a picture is fetched once its tile is on the screen. */
 import { iconButton, make, stepText, when } from "../../../web/core/dom.ts";
 import * as picking from "./compare_picker.ts";
 import * as large from "./large.ts";
@@ -12,20 +12,20 @@ export interface Tile {
   element: HTMLElement;
   caption: HTMLElement;
   picture: HTMLButtonElement;
-  /** called when a picture has come */
+  /** called when a picture has arrived */
   settled: (tile: Tile) => void;
-  /** whether it is on the screen */
+  /** whether the tile is on the screen */
   seen: boolean;
   /** what it should show */
   wanted: Wanted | null;
-  /** address of what it shows */
+  /** address of the picture it shows */
   shown: string;
-  /** address of what is on its way */
+  /** address of the picture being loaded */
   loading: string;
   ending: AbortController | null;
-  /** how many pictures there are at its step */
+  /** number of pictures at its step */
   samples: number;
-  /** width by height of the picture; 0 while it is not known */
+  /** width divided by height of the picture; 0 if unknown */
   ratio: number;
 }
 
@@ -79,7 +79,7 @@ export function makeTile(settled: (tile: Tile) => void): Tile {
   return tile;
 }
 
-/** What the tile shall show; it is fetched once it is on the screen. */
+/** Sets the picture of a tile, which is fetched once the tile is on the screen. */
 export function want(tile: Tile, wanted: Wanted): void {
   tile.wanted = wanted;
   tile.picture.title ||= `${wanted.tag}\n${wanted.run}`;
@@ -98,7 +98,7 @@ async function load(tile: Tile): Promise<void> {
   if (tile.loading === url) return;
   tile.ending?.abort();
   if (tile.shown === url) {
-    // Back at what is on the page, before another one came.
+    // The picture wanted is the one still shown, because no other has arrived since.
     [tile.ending, tile.loading] = [null, ""];
     return;
   }

@@ -1,4 +1,4 @@
-/** The large view's pictures, alone or compared: side by side, swiped, blinking, subtracted. */
+/** The pictures of the large view, alone or compared: side by side, swiped, blinking or subtracted. */
 import { make, runLabel, stepText } from "../../../web/core/dom.ts";
 import type { ValueOf } from "../../../web/core/setting.ts";
 import { type Layer, makeStage, type Stage } from "./canvas.ts";
@@ -11,7 +11,7 @@ import { settings } from "./settings.generated.ts";
 import { read, write } from "./settings.ts";
 import { type Place, type View, Viewport } from "./viewport.ts";
 
-/** A way to compare. */
+/** A way of comparing. */
 export type Mode = ValueOf<typeof settings.compare>;
 
 const PLAIN: Look = { brightness: 1, contrast: 1, gamma: 1, invert: false, channel: "all", map: "gray", amplify: 1 };
@@ -22,7 +22,7 @@ interface Pane {
   label: HTMLElement;
   instead: HTMLElement;
 }
-/** What a pane shows. */
+/** The contents of a pane. */
 interface Content {
   slot: Slot;
   layers: Layer[];
@@ -55,13 +55,13 @@ export function makeViewer(
   let panes: Pane[] = [];
   let blinking = 0;
   let second = false;
-  let result: Difference | null = null; // of the subtraction
+  let result: Difference | null = null; // difference of the two pictures
   let resultOf = "";
   let work = 0;
   const numbers: WeakMap<Pixels, number> = new WeakMap();
   let numbered = 0;
 
-  /** A number for each picture's pixels, to know them by. */
+  /** A number that identifies a picture's pixels. */
   function idOf(pixels: Pixels): number {
     let id = numbers.get(pixels);
     if (!id) numbers.set(pixels, id = numbered += 1);
@@ -84,7 +84,7 @@ export function makeViewer(
     element.replaceChildren(...panes.map((pane) => pane.element), divider);
   }
 
-  /** The second picture as it is compared: at the first one's size where the user wants that. */
+  /** The second picture for comparison, resized to the first one's size if the user wants that. */
   function other(): Pixels | null {
     const b = on.b();
     const first = on.a().pixels;
@@ -101,7 +101,7 @@ export function makeViewer(
     return null;
   }
 
-  /** The subtraction of what is shown; null while it is worked out. */
+  /** The difference of the two pictures; null while it is being computed. */
   function subtraction(first: Pixels, pixels: Pixels): Difference | null {
     const name = `${idOf(first)}-${idOf(pixels)}`;
     if (resultOf === name) return result;
@@ -117,7 +117,7 @@ export function makeViewer(
     return null;
   }
 
-  /** What each pane shows. */
+  /** The contents of each pane. */
   function shown(): Content[] {
     const a = on.a();
     const b = on.b();
@@ -192,7 +192,7 @@ export function makeViewer(
     else if (result && resultOf) on.computed(result.stats);
   }
 
-  /** An animation that this browser cannot take apart. */
+  /** Shows an animation that this browser cannot decode into frames. */
   function playAsIs(box: HTMLElement, { url, choice }: Slot) {
     if (box.querySelector("img")?.src === url) return;
     box.replaceChildren(
@@ -225,7 +225,7 @@ export function makeViewer(
     draw();
   }
 
-  /** By keys. */
+  /** Moves the divider with keys. */
   function moveDivider(by: number) {
     if (built === "swipe") setDivider(read(settings.divider) + by);
   }
@@ -247,14 +247,14 @@ export function makeViewer(
 
   // --- blinking --------------------------------------------------------------------------------------------
 
-  /** Starts or stops blinking, as the mode and its rate say. */
+  /** Starts or stops blinking, according to the mode and the rate. */
   function beat() {
     clearInterval(blinking);
     const rate = read(settings.blink);
     blinking = built === "blink" && rate > 0 ? window.setInterval(() => ((second = !second), draw()), 1000 / rate) : 0;
   }
 
-  /** By hand: the other one; it blinks no more by itself. */
+  /** Switches to the other picture for the user, and stops automatic blinking. */
   function swap() {
     write(settings.blink, 0);
     second = !second;
@@ -262,7 +262,7 @@ export function makeViewer(
     draw();
   }
 
-  /** What is shown as one canvas in the picture's own pixels, for saving. */
+  /** Everything visible as one canvas in the picture's own pixels, for saving. */
   function whole(): HTMLCanvasElement | null {
     const all = shown().map((pane) => pane.layers).filter((layers) => layers.length);
     if (!all.length) return null;
@@ -293,7 +293,7 @@ export function makeViewer(
     panes.forEach((pane) => pane.stage.close());
   }
 
-  // Keys may come before the first picture.
+  // Keys may be pressed before the first picture arrives.
   build(1);
   return {
     element,

@@ -1,4 +1,4 @@
-/** Which part of a picture is seen, for one stage or several, and how a hand moves it. */
+/** The visible part of a picture, shared by one or more stages, and how the user moves it. */
 
 const LARGEST = 256;
 
@@ -10,12 +10,12 @@ export interface Place {
   x: number;
   y: number;
 }
-/** Screen pixels per pixel, and the point of the picture in the middle. */
+/** Screen pixels per picture pixel, and the picture's point at the center. */
 export interface Look extends Place {
   scale: number;
 }
 export interface View extends Look {
-  /** The whole picture, whatever the rest says. */
+  /** Whether to show the whole picture, whatever the other values are. */
   fit: boolean;
 }
 /** Where pictures are drawn. */
@@ -41,7 +41,7 @@ export class Viewport {
     return Math.min(canvas.width / width, canvas.height / height) || 1;
   }
 
-  /** Where a stage looks. */
+  /** What a stage looks at. */
   of(stage: Shown): Look {
     if (!this.view.fit) return this.view;
     const { width, height } = stage.extent();
@@ -49,7 +49,7 @@ export class Viewport {
     return { scale: fitting >= 1 ? Math.max(Math.floor(fitting * 2) / 2, 1) : fitting, x: width / 2, y: height / 2 };
   }
 
-  /** The picture's top left corner and its scale, in screen pixels of the canvas. */
+  /** The picture's top left corner and scale, in screen pixels of the canvas. */
   corner(stage: Shown): { scale: number; left: number; top: number } {
     const { scale, x, y } = this.of(stage);
     const { width, height } = stage.canvas;
@@ -62,7 +62,7 @@ export class Viewport {
     this.#changed(this.view);
   }
 
-  /** Zooms so that the point of the picture under (px, py), in screen pixels of a stage, stays there. */
+  /** Zooms around (px, py), in screen pixels of a stage: the point of the picture there stays in place. */
   zoom(stage: Shown, factor: number, px: number = stage.canvas.width / 2, py: number = stage.canvas.height / 2): void {
     if (stage.empty()) return;
     const now = this.of(stage);

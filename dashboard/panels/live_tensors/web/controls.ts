@@ -1,4 +1,4 @@
-/** How live tensors are shown: which, how often, and on what scale. */
+/** Controls for how live tensors are shown: which ones, how often, and on what scale. */
 import { make } from "../../../web/core/dom.ts";
 import type { Choice } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";

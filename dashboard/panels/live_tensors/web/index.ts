@@ -1,4 +1,4 @@
-/** Joins the panel of live tensors to the page; what it draws is loaded with the first visit. */
+/** Connects the panel of live tensors to the page; the code that draws it is loaded on the first visit. */
 import { register } from "../../../web/core/commands.ts";
 import { callbacksLater } from "../../../web/core/dash.ts";
 import { view } from "../../../web/page/view.ts";

@@ -1,4 +1,4 @@
-/** What a running program shows by `stepscope.debug.show`, frame by frame while the page looks. */
+/** What a running program shows with `stepscope.debug.show`, frame by frame while the page is connected. */
 import { iconButton, make, stepText, storage } from "../../../web/core/dom.ts";
 import { counted, shortNumber } from "../../../web/core/numbers.ts";
 import { isAbort, messageOf, reasonOf } from "../../../web/core/request.ts";
@@ -19,10 +19,10 @@ const ROUTE = "api/capture/live";
 const STORED = "stepscope-live";
 const WAIT_MS = 1000;
 const RETRY_MS = 2000;
-/** Frames of which the rate is the mean. */
+/** The number of frames over which the rate is averaged. */
 const RATE_OF = 10;
 
-// As long as the page is open, and nowhere else.
+// Kept only while the page is open, and nowhere else.
 let token = "";
 
 interface Shown {
@@ -33,7 +33,7 @@ interface Shown {
   pixels: Uint8Array;
 }
 
-/** The view, in an element; `stop` ends it. */
+/** The view, inside an element; `stop` ends it. */
 export class LiveView {
   #host: HTMLElement;
   #abort = new AbortController();
@@ -72,7 +72,7 @@ export class LiveView {
     return this.#host;
   }
 
-  /** Looks at the program, or no longer. */
+  /** Connects to the program, or disconnects. */
   toggle(): void {
     if (this.#running) this.#end("");
     else if (this.#address.reportValidity()) this.#begin();
@@ -90,10 +90,10 @@ export class LiveView {
       const rules: CaptureRules = await answer.json();
       if (this.#address.value) return;
       this.#address.value = rules.usual;
-      // Who is about to type replaces it.
+      // Select it, so that typing replaces it.
       if (document.activeElement === this.#address) this.#address.select();
     } catch {
-      // What the page says of a server that is gone stands elsewhere.
+      // The page reports elsewhere that the server is gone.
     }
   }
 
@@ -116,7 +116,7 @@ export class LiveView {
     this.#arrivals = [];
   }
 
-  /** A setting of the frames: what was asked with the old one is not waited for. */
+  /** Called when a frame setting changes: abandons the request made with the old setting. */
   #changed() {
     if (!this.#running) return;
     this.#abort.abort();
@@ -170,7 +170,7 @@ export class LiveView {
     return await response.json();
   }
 
-  // --- what is drawn -------------------------------------------------------------------------------------------
+  // --- drawing ---------------------------------------------------------------------------------------------------
 
   #draw(frame: LiveFrame) {
     this.#after = frame.number;
@@ -287,7 +287,7 @@ export class LiveView {
   }
 }
 
-/** What stands under a picture. */
+/** The text below a picture. */
 export function summary({ shape, dtype, lowest, highest, not_finite, shown }: LiveTensor): string {
   const parts = [`${shape.join(" × ") || "one number"} ${dtype}`, `${shortNumber(lowest)} to ${shortNumber(highest)}`];
   const size = shape.reduce((product, extent) => product * extent, 1);
@@ -296,7 +296,7 @@ export function summary({ shape, dtype, lowest, highest, not_finite, shown }: Li
   return parts.join(" · ");
 }
 
-/** Where the pointer is, and the value there. */
+/** The position of the pointer and the value there. */
 function at({ canvas, tensor, pixels }: Shown, event: PointerEvent): string | null {
   const box = canvas.getBoundingClientRect();
   const x = Math.floor(((event.clientX - box.left) / box.width) * tensor.width);

@@ -1,4 +1,4 @@
-/** Keeps the one view of live tensors while its panel is open. */
+/** Keeps the single view of live tensors while its panel is open. */
 import { register } from "../../../web/core/commands.ts";
 import { noUpdate } from "../../../web/core/dash.ts";
 import { LiveView } from "./live_view.ts";
@@ -6,7 +6,7 @@ import { LiveView } from "./live_view.ts";
 let shown: LiveView | null = null;
 export const current = (): LiveView | null => shown?.host.isConnected ? shown : null;
 
-/** Shows the view in the panel that was opened; the address says nothing that it does not read by itself. */
+/** Shows the view in the panel that was opened; the view reads everything it needs from the address itself. */
 export function show(_view: string) {
   const host = document.getElementById("live-tensors-host");
   if (host && shown?.host !== host) {

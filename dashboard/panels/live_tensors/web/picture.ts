@@ -1,4 +1,4 @@
-/** Pixels of what a running program shows, as colors: 0 is not finite, 1 a line between tiles, 2 to 255 the scale. */
+/** Colors for the pixels of live tensors: 0 is not finite, 1 a line between tiles, and 2 to 255 are the scale. */
 import { type Rgb, viridis } from "../../../web/core/color.ts";
 import type { LiveTensor } from "../../../web/page/messages.generated.ts";
 
@@ -6,10 +6,10 @@ export const LOWEST = 2;
 export const HIGHEST = 255;
 const NOT_FINITE: Rgb = [255, 0, 160];
 const BAR_HEIGHT = 48;
-/** Pixels of the longer side of a small picture, about. */
+/** Approximate length in pixels of the longer side of a small picture. */
 const SIDE = 128;
 
-/** The colors of all pixel values, four bytes each; lines between tiles are transparent. */
+/** The colors of all pixel values, at four bytes each; lines between tiles are transparent. */
 const COLORS = new Uint32Array(256).map((_, pixel) => {
   const [r, g, b] = pixel >= LOWEST ? viridis((pixel - LOWEST) / (HIGHEST - LOWEST)) : NOT_FINITE;
   const alpha = pixel === 1 ? 0 : 255;
@@ -18,14 +18,14 @@ const COLORS = new Uint32Array(256).map((_, pixel) => {
 
 export const decoded = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
-/** A picture to be drawn: four bytes a pixel, little-endian, rows from the top. */
+/** A picture to be drawn: four bytes per pixel, little-endian, rows from the top. */
 export interface Drawn {
   width: number;
   height: number;
   colors: Uint32Array<ArrayBuffer>;
 }
 
-/** The picture of an array; numbers in a row become bars from the place of 0, or from the end next to it. */
+/** The picture of an array; a row of numbers becomes bars that start at 0, or at the end of the scale nearest to it. */
 export function drawn(tensor: LiveTensor, pixels: Uint8Array): Drawn {
   const { width, height, layout } = tensor;
   if (layout === "bars") return bars(tensor, pixels);
@@ -51,12 +51,12 @@ function bars({ width, lowest, highest }: LiveTensor, pixels: Uint8Array): Drawn
   return { width, height: BAR_HEIGHT, colors };
 }
 
-/** What a pixel stands for: a value of the scale, in the middle of its color; null where it is none. */
+/** The scale value that a pixel stands for, at the middle of its color; null if it stands for none. */
 export function valueOf({ lowest, highest }: LiveTensor, pixel: number): number | null {
   return pixel < LOWEST ? null : lowest + ((pixel - LOWEST) / (HIGHEST - LOWEST)) * (highest - lowest);
 }
 
-/** By which whole number a picture is enlarged, so that it can be seen and has room. */
+/** The whole factor by which a picture is enlarged so that it is visible and fits. */
 export function enlargement(width: number, height: number, room: number): number {
   const wanted = Math.ceil(SIDE / Math.max(width, height, 1));
   return Math.max(1, Math.min(wanted, Math.floor(room / Math.max(width, 1))));

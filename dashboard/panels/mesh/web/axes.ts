@@ -1,4 +1,4 @@
-/** The box around a mesh with its numbers, and the scale of its colors, on the card's own canvas. */
+/** The box around a mesh with its numbers, and the color scale, drawn on the card's own canvas. */
 import { css, VIRIDIS } from "../../../web/core/color.ts";
 import { linearTicks } from "../../../web/lines/ticks.ts";
 import { AXES, type Axis, type Box, middle, type Pixel, pixel, type Vector, vector } from "./math.ts";
@@ -13,7 +13,7 @@ export interface Ink {
   line: string;
   text: string;
 }
-/** A box relative to what its numbers are more by, and how it is seen. */
+/** A box relative to the origin that is added back to its numbers, and how it is seen. */
 export interface SeenBox extends Box {
   projection: Projection;
   ratio: number;
@@ -23,7 +23,7 @@ export interface SeenBox extends Box {
 
 const others = (axis: Axis): [Axis, Axis] => [axis === 0 ? 1 : 0, axis === 2 ? 1 : 2];
 
-/** Which side of the box each axis has behind the mesh. */
+/** For each axis, the side of the box that is behind the mesh. */
 function backSides(box: SeenBox): Vector {
   const center = middle(box);
   const { orthographic, view, eye } = box.projection;
@@ -44,15 +44,15 @@ function stroke(context: CanvasRenderingContext2D, box: SeenBox, from: Vector, t
   context.lineTo(...other);
 }
 
-/** An edge of the box: its place at a value of its axis, and the pixels of its ends. */
+/** An edge of the box: its point at a value of its axis, and the pixels of its ends. */
 interface Edge {
   at: (value: number) => Vector;
   ends: [Pixel, Pixel];
 }
 
 /**
- * The edge along `axis` that carries its numbers: of the two in the outline the left one of the upright axis, the lower
- * one of the others.
+ * The edge along `axis` that carries its numbers: of the two on the outline, the left one for the upright axis and the
+ * lower one for the others.
  */
 function labeledEdge(context: CanvasRenderingContext2D, box: SeenBox, back: Vector, axis: Axis): Edge | null {
   const front = vector((i) => (back[i] === box.low[i] ? box.high[i] : box.low[i]));
@@ -67,7 +67,7 @@ function labeledEdge(context: CanvasRenderingContext2D, box: SeenBox, back: Vect
   return found.sort((one, other) => rank(one) - rank(other))[0] ?? null;
 }
 
-/** Writes a text whole: one that would stick out a little is moved in, one that is far out is left out. */
+/** Writes a text in full: text slightly outside the canvas is moved in, and text far outside is left out. */
 function write(context: CanvasRenderingContext2D, text: string, x: number, y: number, ratio: number): void {
   const { width, height } = context.canvas;
   const half = 7 * ratio;
@@ -98,7 +98,7 @@ function drawNumbers(
   const gap = GAP * box.ratio;
   const room = length / Math.max(1, values.length);
   const every = Math.max(1, Math.ceil((26 * box.ratio) / room));
-  // Where not all have room, 0 keeps its number.
+  // If there is no room for all numbers, 0 keeps its own.
   const first = Math.max(0, values.indexOf(0)) % every;
   values.forEach((value, i) => {
     const at = i % every !== first ? null : seen(context, box, edge.at(value - origin[axis]));
@@ -111,8 +111,8 @@ function drawNumbers(
 }
 
 /**
- * The three sides of the box behind the mesh, with lines at round numbers.
- * @param origin what the numbers are more by
+ * Draws the three sides of the box behind the mesh, with lines at round numbers.
+ * @param origin the offset that is added to the numbers
  */
 export function drawBox(context: CanvasRenderingContext2D, box: SeenBox, origin: Vector): void {
   const { low, high } = box;
@@ -147,7 +147,7 @@ export interface ColorScale {
   high: number;
 }
 
-/** The scale of the colors, from low to high, at the lower left. */
+/** Draws the color scale, from low to high, at the lower left. */
 export function drawScale(context: CanvasRenderingContext2D, scale: ColorScale, ratio: number, ink: Ink): void {
   const [width, height, x] = [110 * ratio, 7 * ratio, 10 * ratio];
   const y = context.canvas.height - 24 * ratio;

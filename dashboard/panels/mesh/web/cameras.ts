@@ -1,4 +1,4 @@
-/** Which cards look through one camera, where the cameras are, and what they fit. */
+/** Which cards share a camera, where the cameras are, and what they fit. */
 import { view } from "../../../web/page/view.ts";
 import { type Card, cards, looksOf } from "./card.ts";
 import { type Box, vector } from "./math.ts";
@@ -9,9 +9,9 @@ const EMPTY: Box = { low: [0, 0, 0], high: [0, 0, 0] };
 
 /** Cameras that were moved, by group of cards. */
 const moved: Map<string, Camera> = new Map();
-/** What a camera at zoom 1 fits since it was moved, by tag, or by card where each has its own camera. */
+/** The frame that a camera fits at zoom 1 since it was moved, by tag, or by card if each has its own camera. */
 const frames: Map<string, Frame> = new Map();
-/** What holds all meshes shown so far, by tag and by card: the frame until the camera is moved. */
+/** The box around all meshes shown so far, by tag and by card: the frame until the camera is moved. */
 const boxes: Map<string, Box> = new Map();
 let read = false;
 
@@ -34,18 +34,18 @@ function readUrl(): void {
 }
 
 function writeUrl(): void {
-  // A camera of all cards has a frame for each tag, which the address leaves out.
+  // A camera shared by all cards has a frame for each tag; the address leaves those out.
   const entries = [...moved].map(([group, camera]) => cameraEntry({ group, camera, frame: frames.get(group) }));
   view.write(settings.camera, entries);
 }
 
-/** The frame of a card: it holds all meshes that share it, so that steps and runs are seen at one scale. */
+/** The frame of a card, which holds all meshes that share it, so that steps and runs are shown at the same scale. */
 function frameOf(card: Card): Frame {
   const key = frameKey(card);
   return frames.get(key) ?? frameAround(boxes.get(key) ?? card.geometry?.extent ?? EMPTY);
 }
 
-/** Takes a mesh that arrived into its boxes; tells whether the frame of its card grew. */
+/** Extends the boxes to include a newly arrived mesh; returns whether the frame of its card grew. */
 function hold(card: Card): boolean {
   const extent = card.geometry?.extent;
   if (!extent) return false;
@@ -72,10 +72,10 @@ export const cameras = {
   },
   set(card: Card, camera: Camera): void {
     moved.set(groupKey(card), camera);
-    // What is looked at stays where it is when other meshes arrive.
+    // The target stays in place when other meshes arrive.
     for (const other of ofGroup(groupKey(card))) frames.set(frameKey(other), frameOf(other));
   },
-  /** Back to the first camera, around what the cards that share it show now. */
+  /** Resets to the first camera, around what the cards that share it show now. */
   reset(card: Card): void {
     const group = groupKey(card);
     moved.delete(group);
@@ -84,6 +84,6 @@ export const cameras = {
     }
     for (const other of cards.values()) hold(other);
   },
-  /** Whether two cards look through one camera, or in one frame. */
+  /** Whether two cards share a camera or a frame. */
   together: (one: Card, other: Card): boolean => groupKey(one) === groupKey(other) || frameKey(one) === frameKey(other),
 };

@@ -1,16 +1,16 @@
-/** The cards of the mesh panel: what the server told of each, its parts on the page, and how it was drawn last. */
+/** The cards of the mesh panel: the server's data for each, its parts on the page, and how it was last drawn. */
 import type { Point } from "../../../web/core/steps.ts";
 import type { Geometry } from "./geometry.ts";
 import type { Looks, MeshCard } from "./messages.generated.ts";
 import type { Frame, Projection } from "./orbit.ts";
 
-/** How a card was drawn; `ratio` is canvas pixels to those of the page. */
+/** How a card was drawn; `ratio` is canvas pixels per page pixel. */
 export interface Seen {
   projection: Projection;
   frame: Frame;
   ratio: number;
 }
-/** What a card has on the page. */
+/** The parts of a card on the page. */
 export interface Parts {
   body: HTMLElement;
   canvas: HTMLCanvasElement;
@@ -29,13 +29,13 @@ export interface Card {
   points: Point[];
   parts: Parts | null;
   geometry: Geometry | null;
-  /** Where `geometry` comes from, or what is on its way. */
+  /** Where `geometry` came from, or the URL that is being loaded. */
   url: string;
   seen: Seen | null;
   visible: boolean;
-  /** What the colors say, where they say how far vertices moved. */
+  /** What the colors compare, if they show how far vertices moved. */
   comparison: string;
-  /** Milliseconds that drawing it whole took. */
+  /** Milliseconds needed to draw it whole. */
   cost: number;
 }
 
@@ -50,7 +50,7 @@ export const cards: Map<string, Card> = new Map();
 
 export const looksOf = (card: Card): Looks => card.data.looks ?? BLANK;
 
-/** Says in place of the picture why there is none; "" where there is one. */
+/** Explains in place of the picture why there is none; "" if there is one. */
 export function complain({ parts }: Card, text: string): void {
   if (!parts || parts.message.textContent === text) return;
   parts.message.hidden = !text;

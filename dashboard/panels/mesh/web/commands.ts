@@ -1,4 +1,4 @@
-/** Keys of a mesh that has the focus, and its gestures. */
+/** Keys for the mesh that has the focus, and gestures. */
 import { type Act, type Command, register } from "../../../web/core/commands.ts";
 import { within } from "../../../web/core/dom.ts";
 import { cameras } from "./cameras.ts";
@@ -33,7 +33,7 @@ const onMesh = (act: (card: Card, event: KeyboardEvent) => void): Pick<Command, 
 const moved = (move: (camera: Camera, card: Card, event: KeyboardEvent) => Camera) =>
   onMesh((card, event) => moveCamera(card, move(cameras.of(card), card, event)));
 
-/** How far an arrow points to the right, and down. */
+/** How far an arrow key points to the right and down. */
 const aim = ({ key }: KeyboardEvent): [number, number] => [
   key === "ArrowRight" ? 1 : key === "ArrowLeft" ? -1 : 0,
   key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0,

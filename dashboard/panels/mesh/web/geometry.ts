@@ -1,14 +1,14 @@
-/** The columns of a mesh at one step, fetched and kept, and what is computed of them when asked for. */
+/** The columns of a mesh at one step, fetched and cached, and what is computed from them on demand. */
 import { Api, type Parameters } from "../../../web/core/request.ts";
 import type { Column } from "../../../web/core/binary.ts";
 import type { Vector } from "./math.ts";
 import type { MeshHeader, PackedMesh } from "./messages.generated.ts";
 
-const MOST_KEPT = 256e6; // bytes of meshes looked at before
+const MOST_KEPT = 256e6; // bytes of meshes viewed before
 
 type Packed = PackedMesh & { arrays: Column[] };
 
-/** Where a mesh lies: its positions are relative to `origin`. */
+/** The extent of a mesh, whose positions are relative to `origin`. */
 export interface Extent {
   origin: Vector;
   low: Vector;
@@ -16,19 +16,19 @@ export interface Extent {
 }
 export interface Geometry {
   header: MeshHeader;
-  /** Null where there is nothing to draw. */
+  /** Null if there is nothing to draw. */
   extent: Extent | null;
   positions: Float32Array;
   faces: Uint32Array | null;
   colors: Uint8Array | null;
-  /** How far each vertex is from where it is in another mesh; -1 where it is not known. */
+  /** How far each vertex is from its position in another mesh; -1 if unknown. */
   moved: Float32Array | null;
   normals?: Float32Array;
   edges?: Uint32Array;
 }
 
 const api = new Api("api/mesh");
-/** By URL, in order of use. */
+/** Geometries by URL, in order of use. */
 const kept: Map<string, Geometry> = new Map();
 const underWay: Map<string, Promise<Geometry>> = new Map();
 
@@ -49,7 +49,7 @@ export function unpack({ columns, arrays, ...header }: Packed): Geometry {
   };
 }
 
-/** Forgets what was looked at longest ago. */
+/** Discards the least recently used meshes. */
 function trim(): void {
   const bytes = ({ positions, faces, colors, moved }: Geometry) =>
     [positions, faces, colors, moved].reduce((sum, column) => sum + (column?.byteLength ?? 0), 0);
@@ -62,11 +62,11 @@ function trim(): void {
   }
 }
 
-/** Where the page and its users get a mesh: what is drawn, or a file. */
+/** The address of a mesh, either for drawing or as a file for the user. */
 export const address = (route: "geometry" | "ply", requested: Parameters): string => api.address(route, requested);
 
 /**
- * A mesh, at once where it was looked at before.
+ * Returns a mesh, without delay if it was viewed before.
  * @throws Error with a sentence for the user
  */
 export async function get(requested: Parameters): Promise<Geometry> {
@@ -92,7 +92,7 @@ export async function get(requested: Parameters): Promise<Geometry> {
   }
 }
 
-/** Of each vertex the mean of its faces' normals, weighted by their areas. */
+/** The normal of each vertex: the mean of its faces' normals, weighted by area. */
 export function normals({ positions: p, faces: f }: Pick<Geometry, "positions" | "faces">): Float32Array {
   const found = new Float32Array(p.length);
   for (let i = 0; f && i < f.length; i += 3) {

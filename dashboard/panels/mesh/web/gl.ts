@@ -1,4 +1,4 @@
-/** One WebGL context for all cards. A scene is drawn into the shared canvas, and copied from there. */
+/** One WebGL context for all cards: a scene is drawn into the shared canvas and copied from there. */
 import { VIRIDIS } from "../../../web/core/color.ts";
 import type { ValueOf } from "../../../web/core/setting.ts";
 import { edges, type Geometry, normals } from "./geometry.ts";
@@ -6,11 +6,11 @@ import type { Vector } from "./math.ts";
 import type { Projection } from "./orbit.ts";
 import type { settings } from "./settings.generated.ts";
 
-const MOST_BYTES = 512e6; // of buffers in the graphics memory
-const LARGEST_STRIDE = 255; // bytes, by the standard: how points are left out while the camera moves
-const WORTH_TIMING = 20e3; // vertices from which on the time of drawing is waited for and measured
+const MOST_BYTES = 512e6; // for buffers in graphics memory
+const LARGEST_STRIDE = 255; // bytes, per the standard: the stride skips points while the camera moves
+const WORTH_TIMING = 20e3; // vertices from which drawing is awaited and timed
 const MOST_LIGHTS = 3;
-const EDGE_ALPHA = 0.38; // lets the surface be seen between edges that are close together
+const EDGE_ALPHA = 0.38; // keeps the surface visible between edges that are close together
 const LAST = VIRIDIS.length - 1;
 
 const VERTEX = `#version 300 es
@@ -76,7 +76,7 @@ export type Show = Exclude<ValueOf<typeof settings.show>, "logged">;
 export const LIT = { none: 0, smooth: 1, flat: 2 } as const;
 /** How vertices are colored: as logged, in one color, or by a scale. */
 export const PAINT = { vertices: 0, one: 1, scale: 2 } as const;
-/** The direction is in the space of the eye. */
+/** A directional light, with its direction in eye space. */
 export interface Directional {
   direction: Vector;
   color: Vector;
@@ -86,10 +86,10 @@ export interface Scene {
   show: Show;
   lit: typeof LIT[keyof typeof LIT];
   paint: typeof PAINT[keyof typeof PAINT];
-  /** What the scale is of: an axis, or -1 for how far vertices moved. */
+  /** What the color scale shows: an axis, or -1 for how far vertices moved. */
   axis: number;
   range: [number, number];
-  /** The one color, and that of lines over a surface; shares of 1. */
+  /** The single color and the color of lines over a surface, as shares of 1. */
   one: Vector;
   line: Vector;
   offset: Vector;
@@ -101,7 +101,7 @@ export interface Scene {
 }
 
 type Gl = WebGL2RenderingContext;
-/** The buffers of one geometry by their names. */
+/** The buffers of one geometry, by name. */
 interface Uploaded {
   bytes: number;
   buffers: Map<string, WebGLBuffer>;
@@ -167,7 +167,7 @@ class Painter {
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
-  /** Binds the buffer of one column of a geometry, which is made when it is asked for first. */
+  /** Binds the buffer of one column of a geometry, creating it on first use. */
   #bindBuffer(geometry: Geometry, name: string, target: GLenum, column: () => Column): void {
     const { gl } = this;
     const entry = this.#uploaded.get(geometry) ?? { bytes: 0, buffers: new Map() };
@@ -196,7 +196,7 @@ class Painter {
     }
   }
 
-  /** Gives vertices a column of theirs, each `every`-th; null where they need none. */
+  /** Sets a vertex attribute to every `every`-th value of a column; null if the vertices need none. */
   #attribute(place: number, { geometry }: Scene, name: string, column: (() => Column) | null, every: number): void {
     const { gl } = this;
     if (!column) return gl.disableVertexAttribArray(place);
@@ -295,7 +295,7 @@ class Painter {
     const { faces, positions } = scene.geometry;
     if (scene.show === "points" || !faces) this.#drawPoints(scene, every);
     else this.#drawFaces(scene, faces);
-    // Waits until it is drawn, so that who measures frames measures this.
+    // Wait until the drawing is finished, so that measured frame times include it.
     if (positions.length > 3 * WORTH_TIMING) {
       gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
     }
@@ -303,7 +303,7 @@ class Painter {
   }
 }
 
-/** Null where the browser has no such context, undefined before a mesh is drawn for the first time. */
+/** Null if the browser offers no such context, undefined before the first mesh is drawn. */
 let painter: Painter | null | undefined;
 let onRestored = () => {};
 
@@ -315,11 +315,11 @@ function made(): Painter | null {
 }
 
 export const gl = {
-  /** As many points as may stand for one while the camera moves. */
+  /** The most points that one can stand for while the camera moves. */
   MOST_LEFT_OUT: Math.floor(LARGEST_STRIDE / 12),
   /**
    * Draws a scene onto `target`.
-   * @param every of how many points one is drawn
+   * @param every one of this many points is drawn
    * @returns whether there is a context to draw with
    */
   draw(scene: Scene, target: CanvasRenderingContext2D, every: number): boolean {
@@ -328,8 +328,8 @@ export const gl = {
     painter.draw(scene, target, every);
     return true;
   },
-  /** Calls back when a lost context is there again. */
+  /** Calls back when a lost context has been restored. */
   whenRestored: (callback: () => void): void => void (onRestored = callback),
-  /** The shared context, once there is one. */
+  /** The shared context, once it exists. */
   context: (): Gl | null => painter?.gl ?? null,
 };

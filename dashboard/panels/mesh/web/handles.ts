@@ -1,4 +1,4 @@
-/** For tests and benchmarks: `window.stepscope.mesh` of the page's other variant. */
+/** For tests and benchmarks: `window.stepscope.mesh` in the page's other variant. */
 export { cameras } from "./cameras.ts";
 export { cards } from "./card.ts";
 export { gl } from "./gl.ts";

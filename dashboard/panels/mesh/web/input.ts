@@ -5,10 +5,10 @@ import type { Card, Seen } from "./card.ts";
 import { moveCamera, resetCamera, rest } from "./loop.ts";
 import { type Camera, panned, turned, zoomed } from "./orbit.ts";
 
-const TURN = 0.4; // degrees for a pixel
+const TURN = 0.4; // degrees per pixel
 const WHEEL_PAUSE_MS = 250;
 
-// A page that scrolls under the pointer goes on scrolling: a mesh zooms only if the turning began above it.
+// A page that is scrolling keeps scrolling: a mesh zooms only if the wheel started turning above it.
 let lastWheel: { time: number; canvas: Element | null } = { time: 0, canvas: null };
 document.addEventListener(
   "wheel",
@@ -19,7 +19,7 @@ document.addEventListener(
   { capture: true, passive: true },
 );
 
-/** The camera that sees everything moved by pixels of the page. */
+/** Moves the camera so that everything shifts by an offset in page pixels. */
 export function shifted(camera: Camera, x: number, y: number, { projection, ratio, frame }: Seen): Camera {
   const by = projection.perPixel * ratio / frame.radius;
   return panned(camera, x * by, y * by, cameras.up());

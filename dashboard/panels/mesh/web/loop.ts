@@ -1,4 +1,4 @@
-/** The one loop that draws the cards: what changed, and fewer points while a camera moves. */
+/** The single loop that draws changed cards, with fewer points while a camera moves. */
 import { cameras } from "./cameras.ts";
 import { type Card, cards, complain } from "./card.ts";
 import { gl } from "./gl.ts";
@@ -6,9 +6,9 @@ import type { Camera } from "./orbit.ts";
 import * as scene from "./scene.ts";
 
 const REST_MS = 140;
-// While the camera moves a frame should take about so long; slower ones are made of fewer points.
+// The target time of a frame while the camera moves; slower frames are drawn with fewer points.
 const HASTE_MS = 30;
-// A surface that takes longer is drawn as points while the camera moves.
+// A surface that takes longer than this is drawn as points while the camera moves.
 const HEAVY_MS = 90;
 const NO_CONTEXT = "This browser offers no WebGL 2, so meshes cannot be drawn. The PLY file can be downloaded.";
 const LOST_CONTEXT = "The WebGL context was lost. It should recover; otherwise reload the page.";
@@ -17,9 +17,9 @@ const dirty: Set<Card> = new Set();
 let frame = 0;
 let moving = false;
 let resting = 0;
-/** Of how many points one is drawn while the camera moves. */
+/** One of this many points is drawn while the camera moves. */
 let every = 1;
-/** What the loop did, for measurements. */
+/** Measurements of the loop. */
 export const stats = { frames: 0, milliseconds: 0, every: 1 };
 
 export function redraw(card: Card): void {
@@ -55,13 +55,13 @@ function drawCard(card: Card): void {
   every = Math.min(gl.MOST_LEFT_OUT, Math.max(every, Math.floor(card.cost / HASTE_MS)));
 }
 
-/** Fewer points in the next frame if this one took long, more if there was time left. */
+/** Draws fewer points in the next frame if this one took long, or more if there was time to spare. */
 function hurry(milliseconds: number): void {
   if (milliseconds > HASTE_MS * 1.4) every = Math.min(gl.MOST_LEFT_OUT, Math.ceil((every * milliseconds) / HASTE_MS));
   else if (milliseconds < HASTE_MS * 0.6) every = Math.max(1, Math.floor(every * 0.8));
 }
 
-/** The camera of a card moved: so do all that look through it. */
+/** Moves the camera of a card, and thus of all cards that look through it. */
 export function moveCamera(card: Card, camera: Camera): void {
   cameras.set(card, camera);
   moving = true;
@@ -69,12 +69,12 @@ export function moveCamera(card: Card, camera: Camera): void {
   redrawShared(card);
 }
 
-/** Draws all cards that look through a card's camera, or in its frame. */
+/** Draws all cards that share a card's camera or frame. */
 export function redrawShared(card: Card): void {
   for (const other of cards.values()) if (cameras.together(card, other)) redraw(other);
 }
 
-/** After the last movement everything is drawn whole. */
+/** Draws everything whole after the last movement. */
 export function rest(): void {
   clearTimeout(resting);
   resting = window.setTimeout(() => {

@@ -1,7 +1,7 @@
-/** Vectors, matrices (column by column, as WebGL takes them), and places as pixels. */
+/** Vectors, matrices (in column order, as WebGL takes them), and the projection of points to pixels. */
 
 export type Vector = [number, number, number];
-/** A box along the axes. */
+/** An axis-aligned box. */
 export interface Box {
   low: Vector;
   high: Vector;
@@ -10,7 +10,7 @@ export interface Box {
 export const AXES = [0, 1, 2] as const;
 export type Axis = typeof AXES[number];
 
-/** A vector of what holds for each axis. */
+/** Builds a vector from a function of the axis. */
 export const vector = (of: (axis: Axis) => number): Vector => [of(0), of(1), of(2)];
 export const add = (a: Vector, b: Vector, by: number): Vector => vector((i) => a[i] + b[i] * by);
 export const minus = (a: Vector, b: Vector): Vector => add(a, b, -1);
@@ -38,7 +38,7 @@ export function multiply(a: Float32Array, b: Float32Array): Float32Array {
 
 export type Pixel = [number, number];
 
-/** Pixel of a place, or null behind the eye. */
+/** The pixel of a point, or null behind the eye. */
 export function pixel(all: Float32Array, place: Vector, width: number, height: number): Pixel | null {
   const [x, y, w] = [0, 1, 3].map((row) =>
     all[row] * place[0] + all[4 + row] * place[1] + all[8 + row] * place[2] + all[12 + row]

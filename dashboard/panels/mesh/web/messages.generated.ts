@@ -13,7 +13,7 @@ export interface MeshCard {
   against?: Reference | Incomparable | null;
 }
 
-/** What a mesh is compared with: for each of its points another. */
+/** The mesh that a mesh is compared with: for each point of the one, a point of the other. */
 export interface Reference {
   run: string;
   same_run: boolean;
@@ -22,7 +22,7 @@ export interface Reference {
   walls: TypedArray;
 }
 
-/** What is told of a mesh beside its columns: as much as is known, and why there is nothing to draw. */
+/** Facts about a mesh besides its columns, as far as known, and why there is nothing to draw. */
 export interface MeshHeader {
   samples: number;
   error: string;
@@ -51,7 +51,7 @@ export interface PackedMesh {
   columns: ColumnPlaces;
 }
 
-/** What is honored of a logged configuration, and the entries that are not. */
+/** The honored parts of a logged configuration, and the entries that are ignored. */
 export interface Looks {
   camera: CameraLooks;
   material: MaterialLooks;
@@ -59,7 +59,7 @@ export interface Looks {
   ignored: string[];
 }
 
-/** By point of the vertices: when it was, and the points of faces and colors that belong to it. */
+/** For each point of the vertices: its step and wall time, and the matching points of faces and colors. */
 export interface MeshPoints {
   steps: TypedArray;
   walls: TypedArray;
@@ -78,13 +78,13 @@ export interface TypedArray {
   bdata: string;
 }
 
-/** How far vertices moved. */
+/** Distances that vertices moved. */
 export interface MovedFacts {
   mean: number | string;
   most: number | string;
 }
 
-/** Places of the columns that there are. */
+/** Places of the existing columns. */
 export interface ColumnPlaces {
   positions?: number;
   faces?: number;
@@ -92,7 +92,7 @@ export interface ColumnPlaces {
   moved?: number;
 }
 
-/** The camera of a logged configuration; what is not given is None. */
+/** The camera of a logged configuration; values that are not given are None. */
 export interface CameraLooks {
   kind: "perspective" | "orthographic";
   fov: number | null;
@@ -100,7 +100,7 @@ export interface CameraLooks {
   target: [number, number, number] | null;
 }
 
-/** The material of a logged configuration; what is not given is None. */
+/** The material of a logged configuration; values that are not given are None. */
 export interface MaterialLooks {
   unlit: boolean;
   color: [number, number, number] | null;
@@ -110,7 +110,7 @@ export interface MaterialLooks {
   size: number | null;
 }
 
-/** A light of a logged configuration; one without a position shines from everywhere. */
+/** A light of a logged configuration; without a position, it shines from everywhere. */
 export interface Light {
   color: [number, number, number];
   intensity: number;

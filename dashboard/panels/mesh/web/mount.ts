@@ -1,4 +1,4 @@
-/** The mesh panel: cards with a step slider each, their geometry fetched when they are looked at. */
+/** The mesh panel: cards that each have a step slider and fetch their geometry when visible. */
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { failed, ready } from "../../../web/cards/loading.ts";
 import { bind } from "../../../web/core/commands.ts";
@@ -23,7 +23,7 @@ import { facts, numbersByKey } from "./texts.ts";
 
 // --- steps and samples -------------------------------------------------------------------------------------
 
-/** Step and repeat that the user chose, by card; where there is none the newest is shown. */
+/** Step and repeat chosen by the user, by card; without a choice, the newest is shown. */
 const chosen: Map<string, [number, number]> = new Map();
 const samples: Map<string, number> = new Map();
 let read = false;
@@ -48,7 +48,7 @@ const pointOf = (card: Card): Point => card.points[position(card)];
 
 const sampleOf = ({ key }: Card) => Math.max(0, samples.get(key) ?? 0);
 
-/** Moves a card, and with it all others if they are linked; at the end it follows what is new. */
+/** Moves a card and, if cards are linked, all others; a card at the end follows new data. */
 function moveTo(card: Card, at: number): void {
   const { step, nth } = card.points[at];
   const newest = at >= card.points.length - 1;
@@ -76,7 +76,7 @@ const onScreen = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) {
       const card = cardOf(target);
-      // What is gone from the page says nothing of what took its place.
+      // A canvas that has left the page says nothing about its replacement.
       if (card?.parts?.canvas !== target) continue;
       card.visible = isIntersecting;
       if (!isIntersecting) continue;
@@ -144,7 +144,7 @@ function build(card: Card, body: HTMLElement): Parts | null {
   return parts;
 }
 
-/** What is noteworthy about a mesh. */
+/** Remarks about a mesh. */
 function notes(card: Card, { header }: Geometry): HTMLElement[] {
   const { problems, against } = card.data;
   const incomparable = against && "error" in against ? [against.error] : [];
@@ -175,14 +175,14 @@ function refresh(card: Card): void {
   if (card.visible) void load(card);
 }
 
-/** What is asked for of a card: its point, and the points of other series that belong to it. */
+/** The request for a card: its point, and the corresponding points of the other series that belong to it. */
 function query(card: Card, { index }: Point): Parameters {
   const { run, tag, vertices } = card.data;
   const belonging = (part: "faces" | "colors") => vertices && numbers(vertices[part])[index];
   return { run, tag, index, sample: sampleOf(card), face: belonging("faces"), color: belonging("colors") };
 }
 
-/** The same, the point that it is compared with, and what that comparison is called. */
+/** The same request with the point to compare with, and the name of that comparison. */
 function geometryQuery(card: Card): { requested: Parameters; comparison: string } {
   const point = pointOf(card);
   const { against } = card.data;
@@ -195,7 +195,7 @@ function geometryQuery(card: Card): { requested: Parameters; comparison: string 
   if (other < 0) return { requested, comparison: "" };
   const from = `moved from step ${stepText(numbers(against.steps)[other])}`;
   return {
-    // The time tells apart what is kept here of runs that were started again.
+    // The time distinguishes cached data of runs that were restarted.
     requested: { ...requested, against_run: against.run, against: other, against_time: numbers(against.walls)[other] },
     comparison: against.same_run ? from : `${from} of ${against.run}`,
   };
@@ -213,7 +213,7 @@ async function load(card: Card): Promise<void> {
     if (card.url === url) show(card, geometry);
   } catch (error) {
     if (card.url !== url) return;
-    // What was drawn before is of another step; the next look tries again.
+    // The previous drawing shows another step; the card tries again when it is next viewed.
     card.url = "";
     card.geometry = null;
     const article = pageCards.find("mesh", card.key);
@@ -274,7 +274,7 @@ async function savePicture(card: Card): Promise<void> {
   if (blob) saveBlob(blob, name);
 }
 
-/** An option of the list of comparisons. */
+/** An option in the list of comparisons. */
 interface Comparison {
   value: string;
   label: string;
@@ -291,7 +291,7 @@ function compareWith(card: Card): void {
   setProps(list, { data: [...others, { value, label: `Against step ${integer(step)} of ${run}` }], value });
 }
 
-/** What the list of comparisons offers: what the server found, and what is chosen now. */
+/** The options in the list of comparisons: those the server found, and the one chosen now. */
 export function offerComparisons(found: Comparison[], offered: Comparison[]): Comparison[] {
   const chosen = view.read(settings.compare);
   if (found.some(({ value }) => value === chosen)) return found;
@@ -310,7 +310,7 @@ async function copyLink(button: HTMLElement): Promise<void> {
   try {
     await toClipboard(location.href);
   } catch {
-    return; // The address bar has it.
+    return; // The link is in the address bar.
   }
   const before = [...button.childNodes];
   button.replaceChildren(icon("check"));

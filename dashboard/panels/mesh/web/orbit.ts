@@ -1,11 +1,11 @@
-/** Cameras that orbit what they look at: how they are moved, what they see, and how they stand in the URL. */
+/** Cameras that orbit a target: how they move, what they see, and how they are written in the URL. */
 import type { ValueOf } from "../../../web/core/setting.ts";
 import { add, type Box, cross, dot, middle, minus, multiply, norm, unit, type Vector } from "./math.ts";
 import type { CameraLooks } from "./messages.generated.ts";
 import type { settings } from "./settings.generated.ts";
 
 const FOV = 45;
-const LIFT = 0.07; // of half the height, because the numbers of two axes stand below
+const LIFT = 0.07; // as a share of half the height, to leave room below for the numbers of two axes
 const DEGREE = Math.PI / 180;
 const START = { az: 35, el: 22 };
 
@@ -27,12 +27,12 @@ export interface Projection {
   projection: Float32Array;
   all: Float32Array;
   eye: Vector;
-  /** World units that one pixel shows at the target, by which a drag moves things with the pointer. */
+  /** World units per pixel at the target, so that a drag moves things along with the pointer. */
   perPixel: number;
   orthographic: boolean;
 }
 
-// --- moved by the hand -------------------------------------------------------------------------------------
+// --- movement ----------------------------------------------------------------------------------------------
 
 const upright = (degrees: number) => Math.min(90, Math.max(-90, degrees));
 
@@ -48,47 +48,47 @@ export const zoomed = (camera: Camera, by: number): Camera => ({
   zoom: Math.min(1e4, Math.max(1e-3, camera.zoom * by)),
 });
 
-/** Moves what is seen, by radii of the frame. */
+/** Moves the view, in radii of the frame. */
 export function panned(camera: Camera, x: number, y: number, upward: Up): Camera {
   const { right, up } = basis(camera, upward);
   return { ...camera, pan: add(add(camera.pan, right, -x), up, y) };
 }
 
-// --- where it is -------------------------------------------------------------------------------------------
+// --- position ----------------------------------------------------------------------------------------------
 
-/** The direction from what is looked at to the eye. */
+/** The direction from the target to the eye. */
 function toEye(camera: Camera, up: Up): Vector {
   const [az, el] = [camera.az * DEGREE, camera.el * DEGREE];
   const flat: Vector = [Math.cos(el) * Math.sin(az), Math.sin(el), Math.cos(el) * Math.cos(az)];
   return up === "z" ? [flat[0], -flat[2], flat[1]] : flat;
 }
 
-/** The angles of a camera that looks from a direction. */
+/** The angles of a camera that looks from a given direction. */
 function fromEye(direction: Vector, up: Up): { az: number; el: number } {
   const [x, y, z] = unit(up === "z" ? [direction[0], direction[2], -direction[1]] : direction);
   return { az: Math.atan2(x, z) / DEGREE, el: Math.asin(Math.min(1, Math.max(-1, y))) / DEGREE };
 }
 
-/** Right, up and back of the eye. */
+/** The right, up and back directions of the eye. */
 function basis(camera: Camera, up: Up) {
   const back = toEye(camera, up);
   const right = unit(cross(up === "z" ? [0, 0, 1] : [0, 1, 0], back));
   return { right, up: cross(back, right), back };
 }
 
-/** How far the eye is at a zoom, in radii of the frame. */
+/** Distance of the eye at a zoom, in radii of the frame. */
 const distance = (zoom: number, fov: number) => 1 / Math.sin((fov * DEGREE) / 2) / zoom;
 
-/** What holds a mesh: the middle and half the diagonal of its box. */
+/** The frame that encloses a box: its center and half its diagonal. */
 export function frameAround(box: Box): Frame {
   const center = middle(box);
   return { center, radius: norm(minus(box.high, box.low)) / 2 || Math.max(1e-3, Math.abs(center[0]) * 1e-3) };
 }
 
-/** What a logged configuration says of the camera. */
+/** The camera settings in a logged configuration. */
 export type Wanted = Partial<CameraLooks>;
 
-/** Where the logged configuration puts the camera, or somewhat above. */
+/** The camera of the logged configuration, or by default one slightly above the target. */
 export function firstCamera(wanted: Wanted, frame: Frame, up: Up): Camera {
   const target = wanted.target ?? [0, 0, 0];
   const direction = minus(wanted.position ?? target, target);
@@ -99,8 +99,8 @@ export function firstCamera(wanted: Wanted, frame: Frame, up: Up): Camera {
 }
 
 /**
- * What a camera sees.
- * @param on `low` and `high` bound what must not be cut off
+ * Computes the projection of a camera.
+ * @param on `low` and `high` bound what must not be clipped
  */
 export function project(
   camera: Camera,
@@ -144,14 +144,14 @@ export function project(
 
 // --- in the URL --------------------------------------------------------------------------------------------
 
-/** A camera that was moved, of a group of cards, and the frame that they share, if they share one. */
+/** A moved camera of a group of cards, with their frame if they share one. */
 export interface Moved {
   group: string;
   camera: Camera;
   frame?: Frame;
 }
 
-/** Of an entry "GROUP:az,el,zoom,pan x 3", with the frame's center and radius behind it; null for nonsense. */
+/** Reads an entry "GROUP:az,el,zoom,pan x 3", optionally followed by the frame's center and radius; null if invalid. */
 export function readCamera(entry: string): Moved | null {
   const at = entry.lastIndexOf(":");
   const numbers = entry.slice(at + 1).split(",").map(Number);

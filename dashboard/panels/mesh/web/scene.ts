@@ -1,4 +1,4 @@
-/** What a card shows and how, from the toolbar and the logged configuration; and its picture. */
+/** What a card shows and how, according to the toolbar and the logged configuration, and its picture. */
 import { css, ofHex, type Rgb } from "../../../web/core/color.ts";
 import type { ValueOf } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
@@ -22,13 +22,13 @@ interface Lighting {
   ambient: Vector;
   lights: Directional[];
 }
-// Without lights of its own a mesh has one behind the left shoulder.
+// Without its own lights, a mesh is lit from behind the left shoulder.
 const SHOULDER: Vector = [-0.37, 0.56, 0.74];
 const UNLIT: Lighting = {
   ambient: [0.45, 0.45, 0.45],
   lights: [{ direction: SHOULDER, color: [0.62, 0.62, 0.62] }],
 };
-// Colors of a scale are to be read, so the shade moves them less.
+// The colors of a scale must be readable, so shading affects them less.
 const READABLE: Lighting = {
   ambient: [0.74, 0.74, 0.74],
   lights: [{ direction: SHOULDER, color: [0.34, 0.34, 0.34] }],
@@ -45,7 +45,7 @@ function background(): Rgb {
     ofHex(getComputedStyle(document.documentElement).getPropertyValue("--surface").trim());
 }
 
-/** Colors of lines and numbers that can be seen on a background. */
+/** Colors of lines and numbers that are visible on a background. */
 function inkOn(rgb: Rgb): Ink {
   const light = (rgb[0] * 2 + rgb[1] * 5 + rgb[2]) / 8 > 110;
   return light
@@ -67,7 +67,7 @@ function shading(card: Card): Scene["lit"] {
   return unlit ? LIT.none : flat ? LIT.flat : LIT.smooth;
 }
 
-/** How a mesh is colored, and the scale that says what its colors mean. */
+/** How a mesh is colored, and the scale that explains its colors. */
 type Paint = Pick<Scene, "paint" | "axis" | "range" | "one"> & { scale: ColorScale | null };
 
 function paint(card: Card, { header, moved, colors }: Geometry, { low, high, origin }: Extent): Paint {
@@ -115,15 +115,15 @@ function lighting(card: Card, { view: v }: Projection, scaled: boolean): Lightin
   return found;
 }
 
-/** Pixels of a point where nobody chose: smaller the more there are. */
+/** Default point size in pixels: the more points, the smaller. */
 const fitting = (count: number) => (count > 300e3 ? 1 : count > 50e3 ? 2 : count > 5e3 ? 3 : count > 500 ? 4 : 6);
 
 /**
- * Draws a card onto its canvas. Everything is relative to the middle of the card's frame, so that meshes far from
- * zero keep their digits.
- * @param every of how many points one is drawn
- * @param asPoints whether only the points of a surface are drawn
- * @returns how it was seen; null where there is no context, or nothing to draw
+ * Draws a card onto its canvas. Everything is relative to the center of the card's frame, so that meshes far from
+ * zero keep their precision.
+ * @param every one of this many points is drawn
+ * @param asPoints whether to draw only the points of a surface
+ * @returns how it was seen; null if there is no context or nothing to draw
  */
 export function draw(card: Card, every: number, asPoints: boolean): Seen | null {
   const { geometry, parts } = card;

@@ -1,8 +1,8 @@
-/** Meshes in words and numbers, and what the URL has of their cards. */
+/** Texts and numbers for meshes, and the URL entries of their cards. */
 import { counted, shortNumber } from "../../../web/core/numbers.ts";
 import type { MeshHeader } from "./messages.generated.ts";
 
-/** A measured number: three digits. */
+/** Formats a measured number with three digits. */
 export const short = (value: number): string => shortNumber(value, 3);
 
 /** What a mesh consists of, its extent, and how far it moved. */
@@ -16,7 +16,7 @@ export function facts({ vertices, faces, low, high, moved }: MeshHeader): string
   return parts.join(" · ");
 }
 
-/** Whole numbers by what stands before them in entries "KEY:NUMBER"; nonsense is left out. */
+/** Whole numbers by key, from entries "KEY:NUMBER"; invalid entries are left out. */
 export function numbersByKey(entries: readonly string[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const entry of entries) {

@@ -1,4 +1,4 @@
-/** What stands below a chart of the PR curves panel: sliders, the table of runs, confusion matrices. */
+/** The area below a chart of the PR curves panel: sliders, the table of runs, confusion matrices. */
 import { make, numbers, runLabel } from "../../../web/core/dom.ts";
 import { choose, type Keyed, slider as stepSlider, type StepData } from "../../../web/cards/step_slider.ts";
 import { view } from "../../../web/page/view.ts";
@@ -28,7 +28,7 @@ const SETTLED_MS = 120;
 
 // --- threshold ---------------------------------------------------------------------------------------------
 
-/** Where the hand is, or else what the URL says. */
+/** The threshold that the user is moving to, or else the one in the URL. */
 const threshold = ({ key, moving }: Card) => moving ?? thresholdOf(view.read(settings.threshold), key);
 
 function setThreshold(card: Card, value: number): void {
@@ -81,7 +81,7 @@ function build(card: Card, fill: HTMLElement): Parts {
 
 // --- steps -------------------------------------------------------------------------------------------------
 
-/** Brings the sliders over steps in line with the data: one, or one for each run. */
+/** Brings the step sliders in line with the data: one for all runs, or one for each run. */
 export function placeSliders({ key, meta, parts }: Card): void {
   if (!parts) return;
   const { sliders, steps } = parts;
@@ -133,7 +133,7 @@ const BEST: [head: string, title: string] = [
   "The highest F1 of the curve; click to move the threshold there",
 ];
 
-/** The cells of a run that follow the threshold. */
+/** The cells of a run that depend on the threshold. */
 type LiveCells = [rate: Rate, cell: HTMLTableCellElement][];
 const live: WeakMap<Card, Map<string, LiveCells>> = new WeakMap();
 
@@ -169,7 +169,7 @@ function bestButton(card: Card, run: CurveMeta): HTMLElement | string {
   return button;
 }
 
-/** Below the slider of the threshold: where F1 is highest. */
+/** Marks below the threshold slider, where F1 is highest. */
 function buildMarks(card: Card, { marks }: Parts): void {
   const found = curvesOf(card).flatMap((run) => {
     const thresholds = numbers(run.thresholds);
@@ -209,7 +209,7 @@ function matrix(run: CurveMeta, row: Row): HTMLElement {
   );
 }
 
-/** Everything that depends on the threshold. */
+/** Updates everything that depends on the threshold. */
 function follow(card: Card, value: number): void {
   if (!card.parts) return;
   const { slider, output, matrices, bar } = card.parts;

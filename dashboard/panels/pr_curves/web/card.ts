@@ -1,9 +1,9 @@
-/** The cards of the PR curves panel: what the server told of each, and what stands below its chart. */
+/** The cards of the PR curves panel: the server's data for each, and what is below its chart. */
 import type { slider } from "../../../web/cards/step_slider.ts";
 import { isCurve, type Row } from "./curves.ts";
 import type { CardMeta, CurveMeta } from "./messages.generated.ts";
 
-/** A slider over steps in its row. */
+/** A step slider in its row. */
 export interface StepRow {
   row: HTMLElement;
   slider: ReturnType<typeof slider>;
@@ -11,7 +11,7 @@ export interface StepRow {
 export interface Parts {
   fill: HTMLElement;
   sliders: HTMLElement;
-  /** By run; that of all runs under "". */
+  /** By run; the slider for all runs is under "". */
   steps: Map<string, StepRow>;
   bar: HTMLElement;
   slider: HTMLInputElement;
@@ -24,9 +24,9 @@ export interface Card {
   readonly key: string;
   meta: CardMeta;
   parts: Parts | null;
-  /** The threshold under the hand. */
+  /** The threshold that the user is moving. */
   moving: number | null;
-  /** What the curves say at the threshold. */
+  /** The values of the curves at the threshold. */
   dots: { run: CurveMeta; row: Row }[];
 }
 

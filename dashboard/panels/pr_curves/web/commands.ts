@@ -1,4 +1,4 @@
-/** Gestures of the PR curves panel; Plotly acts on them. */
+/** Gestures of the PR curves panel, which Plotly handles. */
 import { register } from "../../../web/core/commands.ts";
 
 register({

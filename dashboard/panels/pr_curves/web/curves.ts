@@ -1,4 +1,4 @@
-/** Curves of binary classifiers as the server tells them, what they say at a threshold, and that in words. */
+/** Curves of binary classifiers from the server, their values at a threshold, and how these are formatted. */
 import { numbers } from "../../../web/core/dom.ts";
 import { integer, shortNumber } from "../../../web/core/numbers.ts";
 import { lowerBound } from "../../../web/core/steps.ts";
@@ -14,7 +14,7 @@ export type View = CardMeta["view"];
 
 export const isCurve = (run: Run): run is CurveMeta => "thresholds" in run;
 
-/** What a run says at one of its thresholds, which is its i-th. */
+/** The values of a run at its i-th threshold. */
 export type Row = Record<Measured, number> & { i: number; threshold: number; predicted: boolean };
 
 export function rowAt(curve: CurveMeta, i: number): Row {
@@ -28,7 +28,7 @@ export function rowAt(curve: CurveMeta, i: number): Row {
     fp: value("fp"),
     tn: value("tn"),
     fn: value("fn"),
-    // Nothing is predicted positive: precision is not defined, whatever was written.
+    // If nothing is predicted positive, precision is undefined, whatever was logged.
     precision: predicted ? value("precision") : NaN,
     recall: value("recall"),
     f1: value("f1"),
@@ -37,22 +37,22 @@ export function rowAt(curve: CurveMeta, i: number): Row {
   };
 }
 
-/** Place of the threshold nearest to t, the lower of two that are as near. */
+/** Index of the threshold nearest to t; of two equally near ones, the lower. */
 export function nearestThreshold(thresholds: ArrayLike<number>, t: number): number {
   const at = Math.min(lowerBound(thresholds, t), thresholds.length - 1);
   return at > 0 && t - thresholds[at - 1] <= thresholds[at] - t ? at - 1 : at;
 }
 
-/** The number that a chart ranks runs by. */
+/** The number by which a chart ranks runs. */
 export const rankOf = (view: View): "auc" | "ap" => (view === "roc" ? "auc" : "ap");
 
-/** Runs by the number of the chart, highest first; those without one last. */
+/** Runs sorted by the number of the chart, highest first; those without one come last. */
 export function ranked<R extends Run>(runs: readonly R[], view: View): R[] {
   const rank = (run: Run) => (isCurve(run) ? run[rankOf(view)] : null) ?? -1;
   return [...runs].sort((one, other) => rank(other) - rank(one));
 }
 
-/** The threshold that entries "KEY:THRESHOLD" have for a key, or else 0.5. */
+/** The threshold for a key in entries "KEY:THRESHOLD", or 0.5 by default. */
 export function thresholdOf(entries: readonly string[], key: string): number {
   for (const entry of entries) {
     const colon = entry.lastIndexOf(":");
@@ -62,16 +62,16 @@ export function thresholdOf(entries: readonly string[], key: string): number {
   return 0.5;
 }
 
-/** A ratio; a dash where there is none. */
+/** Formats a ratio; a dash if there is none. */
 export const ratio = (value: number | null, digits = 4): string =>
   value === null || Number.isNaN(value) ? "–" : value.toFixed(digits).replace("-", "−");
 
-/** Counts are whole unless samples are weighted. */
+/** Formats a count, which is whole unless samples are weighted. */
 export const amount = (value: number): string =>
   Number.isInteger(value) && value < 1e15 ? integer(value) : shortNumber(value, 5);
 
-/** A part of all, in percent; a dash where there is nothing. */
+/** Formats a share of all in percent; a dash if there are none. */
 export const share = (value: number, all: number): string => (all > 0 ? ((value / all) * 100).toFixed(1) + "%" : "–");
 
-/** A threshold with as many digits as it needs. */
+/** Formats a threshold with as many digits as needed. */
 export const thresholdText = (value: number): string => String(Number(value.toFixed(3)));

@@ -7,17 +7,17 @@ import type { CurveMeta } from "./messages.generated.ts";
 
 const heard = new WeakSet<Plot>();
 
-/** What a curve has on the axes of a view. */
+/** The values of a curve on the axes of a view. */
 export const columns = (view: View, { fpr, tpr, recall, precision }: CurveMeta): [Numbers, Numbers] =>
   view === "roc" && fpr && tpr ? [numbers(fpr), numbers(tpr)] : [numbers(recall), numbers(precision)];
 
-/** Puts a dot on each curve at the card's threshold; none where the curve does not reach it, or it is zoomed away. */
+/** Puts a dot on each curve at the card's threshold, unless the curve does not reach it or it is zoomed out of view. */
 export function placeDots(card: Card): void {
   const article = card.parts?.fill.closest(".card");
   const chart = article?.querySelector(".chart");
   if (!article || !chart?.isConnected) return;
   const plot = plotIn(chart);
-  // What is below a chart may be told of its data before Plotly has made the chart itself.
+  // The area below a chart may receive its data before Plotly has created the chart.
   if (!plot?.on) return void requestAnimationFrame(() => placeDots(card));
   if (!heard.has(plot)) {
     heard.add(plot);

@@ -1,4 +1,4 @@
-/** The PR curves panel: what its callbacks do, reset and download. */
+/** The PR curves panel: its callbacks, reset and download. */
 import { downloadMenu } from "../../../web/cards/download_menu.ts";
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { plotIn, showAll } from "../../../web/cards/plotly.ts";
@@ -37,7 +37,7 @@ document.addEventListener("click", (event) => {
 });
 
 callbacks("stepscope", {
-  /** Figures of the cards -> what stands below them. */
+  /** From the figures of the cards, builds what is below them. */
   drawPrCurves(figures: ({ layout?: { meta?: CardMeta } } | null)[]) {
     const inputs = callbackContext().inputs_list[0] as { id: { key: string } }[];
     figures.forEach((figure, i) => {
@@ -53,7 +53,7 @@ callbacks("stepscope", {
     });
     return noUpdate();
   },
-  /** What the toolbar says that needs no drawing. */
+  /** Applies the toolbar settings that need no redrawing. */
   adjustPrCurves() {
     const root = document.getElementById("pr_curves-panel");
     if (root) {

@@ -1,13 +1,13 @@
 // Made from stepscope.dashboard.panels.pr_curves.messages by `python -m tools.generate_page`; change them there.
 
-/** The runs of a chart, and what the slider of all of them offers. */
+/** The runs of a chart, and what their shared slider offers. */
 export interface CardMeta {
   view: "pr" | "roc" | "steps";
   runs: (RunMeta | CurveMeta)[];
   slider: StepData;
 }
 
-/** A run that has no curve, or has none at the step. */
+/** A run that has no curve, or none at the step. */
 export interface RunMeta {
   run: string;
   light: string;
@@ -22,7 +22,7 @@ export interface RunMeta {
   step: number | null;
 }
 
-/** A run with its curve: numbers by threshold, where F1 is highest, and from where on nothing is predicted. */
+/** A run with its curve: values by threshold, where F1 is highest, and from where nothing is predicted positive. */
 export interface CurveMeta {
   run: string;
   light: string;

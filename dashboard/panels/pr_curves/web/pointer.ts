@@ -1,4 +1,4 @@
-/** What is under the pointer in a chart of the PR curves panel. */
+/** The values under the pointer in a chart of the PR curves panel. */
 import { shortLabel } from "../../../runs/web/labels.ts";
 import {
   onPointer,
@@ -18,7 +18,7 @@ const box = make("div", { id: "pr-hover", hidden: true });
 
 const leave = (): void => void (box.hidden = true);
 
-/** Index and distance in pixels of the nearest of so many points; null where there is none. */
+/** Index and distance in pixels of the nearest of `count` points; null if there are none. */
 function nearest(count: number, far: (i: number) => number): [number, number] | null {
   let best: [number, number] | null = null;
   for (let i = 0; i < count; i += 1) {
@@ -34,7 +34,7 @@ interface Near {
   distance: number;
 }
 
-/** Of each run the point nearest to the pointer, and how far it is in pixels. */
+/** For each run, the point nearest to the pointer and its distance in pixels. */
 function nearestPoints(card: Card, { layout, px, py }: Pointed): Near[] {
   const { view } = card.meta;
   return curvesOf(card).flatMap((run) => {
@@ -45,7 +45,7 @@ function nearestPoints(card: Card, { layout, px, py }: Pointed): Near[] {
   });
 }
 
-/** A row of a table, begun by a run's color and name. */
+/** A table row that starts with a run's color and name. */
 function line(run: string, color: string, cells: string[], className = ""): HTMLElement {
   const dot = make("i", {});
   dot.style.background = color;
@@ -81,7 +81,7 @@ function curveTable(card: Card, found: Near[]): HTMLElement[] {
 const isTrack = (meta: unknown): meta is TrackMeta =>
   typeof meta === "object" && meta !== null && "role" in meta && meta.role === "track";
 
-/** One number of each run over steps: the point nearest to the pointer's place on the axis. */
+/** A table of one number of each run over steps, at the point nearest to the pointer along the axis. */
 function trackTable(traces: PlotlyTrace[], layout: PlotlyLayout, px: number): HTMLElement[] {
   const found = traces.flatMap(({ meta, x = [], y = [] }) => {
     const near = isTrack(meta) ? nearest(x.length, (i) => Math.abs(layout.xaxis.d2p(x[i]) - px)) : null;

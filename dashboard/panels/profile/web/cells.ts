@@ -1,4 +1,4 @@
-/** What cells of the Profile panel's tables show. */
+/** Cell contents of the Profile panel's tables. */
 import { integer } from "../../../web/core/numbers.ts";
 import { h, type ReactElement } from "../../../web/core/react.ts";
 import type { CellParams, RowData } from "./grid.ts";
@@ -11,7 +11,7 @@ import { frameParts, middleCut } from "./texts.ts";
 const icon = (name: string, size: number) =>
   h("span", { className: "icon", style: { "--icon": `var(--icon-${name})`, "--size": `${size}px` } });
 
-/** A link that shows a row on the Timeline; nothing for rows that are nowhere in particular. */
+/** A link that shows a row on the Timeline; nothing for rows without a specific place. */
 function toTimeline(data: RowData, trace: string, name: unknown, linked: boolean): ReactElement | null {
   if (!data["@at"]) return linked && data["@row"] !== "total" ? h("span", { className: "profile-at" }) : null;
   const place = placeOf(data, trace, name);
@@ -30,7 +30,7 @@ function toTimeline(data: RowData, trace: string, name: unknown, linked: boolean
   }, icon("timeline", 13));
 }
 
-/** What stands before a name in a table of groups: what opens a group, or room for it. */
+/** The part before a name in a table of groups: the button that opens a group, or space for it. */
 function chevron({ data, api, node }: CellParams): ReactElement | null {
   if (!isGroup(data)) return data["@row"] === "total" ? null : h("span", { className: "indent" });
   const open = data["@open"] ?? false;
@@ -47,7 +47,7 @@ function chevron({ data, api, node }: CellParams): ReactElement | null {
   }, icon("chevron", 12));
 }
 
-/** A name that is cut in the middle where it has no room; copied, it is `whole`. */
+/** A name that is truncated in the middle if it does not fit; copying yields `whole`. */
 function cutName(shown: unknown, whole: unknown): ReactElement {
   const [head, tail] = middleCut(String(shown ?? ""));
   return h(

@@ -1,4 +1,4 @@
-/** Tables that are too long for the page: the server sorts, searches and filters all their rows, and sends the first. */
+/** Tables too long for the page: the server sorts, searches and filters all their rows, and sends the first ones. */
 import { setProps } from "../../../web/core/dash.ts";
 import type { Api, Parameters } from "../../../web/core/request.ts";
 import { type Grid, gridId, gridOfTable, type Order, orderOf } from "./grid.ts";
@@ -8,7 +8,7 @@ const TYPING_MS = 200;
 const PAUSE_MS = 50;
 const PATIENCE_MS = 10_000;
 
-/** What somebody asks of a table. */
+/** The order, search and filters the user chose for a table. */
 interface Chosen {
   order: Order[];
   search: string;
@@ -21,7 +21,7 @@ const cardOf = (table: string) =>
 /** Whether a table is too long for the page. */
 export const isCut = (table: string): boolean => cardOf(table) !== null;
 
-/** What a table was asked for last. */
+/** The last request for a table. */
 interface Asked {
   /** As JSON. */
   chosen: string;
@@ -30,10 +30,10 @@ interface Asked {
 
 export class CutTables {
   #api: Api;
-  /** What tells the page and its trace to the server. */
+  /** Parameters that identify the page and its trace to the server. */
   #page: () => Parameters;
   #asked = new WeakMap<Grid, Asked>();
-  /** What each table was sorted by last. */
+  /** The last sort order of each table. */
   #orders = new Map<string, Order[]>();
   #typing = 0;
   #beginning = 0;
@@ -43,13 +43,13 @@ export class CutTables {
     this.#page = page;
   }
 
-  /** Somebody types into the search of a table. */
+  /** Handles typing in a table's search field. */
   search(table: string): void {
     clearTimeout(this.#typing);
     this.#typing = window.setTimeout(() => void this.choose(table), TYPING_MS);
   }
 
-  /** The page has got its tables: those that were sorted before are sorted again, as soon as they are there. */
+  /** Called when the page has received its tables: previously sorted ones are sorted again as soon as they exist. */
   begin(): void {
     clearTimeout(this.#beginning);
     const sorted = [...this.#orders].filter(([, order]) => order.length);
@@ -62,17 +62,17 @@ export class CutTables {
     look();
   }
 
-  /** Whether a table that the page has got again could be sorted. */
+  /** Sorts a table that the page has received again; returns whether that was possible. */
   #sortAgain(table: string, order: Order[]): boolean {
     const grid = gridOfTable(table);
     if (!grid || this.#asked.has(grid)) return false;
     grid.applyColumnState({ state: order.map((column, sortIndex) => ({ ...column, sortIndex })) });
-    // Nobody may listen yet to what the grid tells of it.
+    // The grid's event may not have a listener yet.
     void this.choose(table);
     return true;
   }
 
-  /** Shows the rows that a table's order, search and filters ask for. */
+  /** Shows the rows selected by a table's order, search and filters. */
   async choose(table: string): Promise<void> {
     const [grid, card] = [gridOfTable(table), cardOf(table)];
     if (!grid || !card) return;
@@ -97,7 +97,7 @@ export class CutTables {
       say(note);
     } catch (error) {
       if (asked.stop.signal.aborted) return;
-      // The same may be asked for again.
+      // The same request may be made again.
       this.#asked.delete(grid);
       say(`These rows could not be loaded: ${error instanceof Error ? error.message : error}`);
     }

@@ -1,12 +1,12 @@
-/** What the Profile panel uses of its tables, which are grids of AG Grid that Dash makes. */
+/** The parts of AG Grid that the Profile panel uses; Dash creates the grids for its tables. */
 import type { RowMarks } from "./messages.generated.ts";
 
-/** A row: its columns, and what begins with "@", which is for the page. */
+/** A row: its columns, and fields beginning with "@", which are for the page. */
 export interface RowData extends RowMarks {
   [field: string]: unknown;
-  /** Of a group, whether it is open. */
+  /** For a group, whether it is open. */
   "@open"?: boolean;
-  /** Of what is in a group, whether that shows it. */
+  /** For a row in a group, whether the group shows it. */
   "@shown"?: boolean;
   depth?: number;
 }
@@ -43,7 +43,7 @@ export interface Grid {
   setFocusedCell(index: number, column: Column): void;
   ensureNodeVisible(node: RowNode, place: "middle"): void;
 }
-/** What renderers and functions of cells get. */
+/** Parameters passed to cell renderers and cell functions. */
 export interface CellParams {
   data: RowData;
   value: unknown;
@@ -55,7 +55,7 @@ export interface CellParams {
 
 export const gridId = (table: string): Record<string, string> => ({ type: "profile-grid", table });
 
-/** The grid of a table, where it is on the page. */
+/** The grid of a table, if it is on the page. */
 export function gridOfTable(table: string): Grid | null {
   const grids: { getApi(id: { table: string; type: string }): Grid | undefined } | undefined = Reflect.get(
     window,

@@ -1,7 +1,7 @@
 /**
- * Rows within rows, of which the grid knows nothing. A group's row has "@group", and how many are in it as "@size"; those
- * in it have the same number as "@in", and "@shown" while it is open. What is not shown is filtered out, and sorting
- * keeps what is in a group behind the group.
+ * Rows within rows, which the grid knows nothing about. A group's row has "@group" and its number of rows as "@size";
+ * the rows in it have the same group number as "@in", and "@shown" while it is open. Rows that are not shown are
+ * filtered out, and sorting keeps the rows of a group after the group.
  */
 import type { CellParams, Column, Grid, RowData, RowNode } from "./grid.ts";
 
@@ -14,13 +14,13 @@ export const groupOf = (api: Pick<Grid, "getRowNode">, data: RowData): RowNode |
 
 export const isShown = ({ data }: Pick<RowNode, "data">): boolean => !isInside(data) || data["@shown"] === true;
 
-/** Puts what is in groups behind the group, each group's in the order that sorting gave them. */
+/** Puts the rows of each group after the group, in the order that sorting gave them. */
 export function order<N extends Pick<RowNode, "data">>(nodes: N[]): void {
   const inside = new Map<number | undefined, N[]>();
   const groups = new Set(nodes.map(({ data }) => data["@group"]));
   const outside = nodes.filter((node) => {
     const group = node.data["@in"];
-    // A filter may have taken the group out.
+    // A filter may have removed the group.
     if (group === undefined || !groups.has(group)) return true;
     const members = inside.get(group);
     if (members) members.push(node);
@@ -51,7 +51,7 @@ function texts(api: Grid, field: string): Map<number, unknown[]> {
   return found;
 }
 
-/** What the search looks through: a group is found by what is in it, and what is in it by the group. */
+/** The text that is searched: a group is found by its rows, and its rows by the group. */
 export function searchText({ data, value, api, column }: CellParams): unknown {
   const field = column.getColDef().field ?? "";
   const own = data["@group"];
@@ -62,7 +62,7 @@ export function searchText({ data, value, api, column }: CellParams): unknown {
 
 const searched: WeakSet<Grid> = new WeakSet();
 
-/** Shows what is in the open groups, and while somebody searches, whatever is found. */
+/** Shows the rows in open groups and, during a search, everything found. */
 function refresh(api: Grid): void {
   const open = new Set<number | undefined>();
   api.forEachNode(({ data }) => data["@open"] && open.add(data["@group"]));
@@ -88,7 +88,7 @@ export function setAllOpen(api: Grid, open: boolean): void {
   refresh(api);
 }
 
-/** Searches a table; groups open for what is found in them. */
+/** Searches a table; groups open to show the matches in them. */
 export function search(api: Grid, text: string): void {
   if (text) searched.add(api);
   else searched.delete(api);
@@ -98,7 +98,7 @@ export function search(api: Grid, text: string): void {
 
 // --- keys --------------------------------------------------------------------------------------------------
 
-/** A key in a cell, as the grid tells of it. */
+/** A key press in a cell, as reported by the grid. */
 export interface CellKey {
   event?: KeyboardEvent | null;
   node: RowNode;
@@ -112,7 +112,7 @@ const TREE_KEYS = new Set(["Enter", "ArrowLeft", "ArrowRight"]);
 const isPlain = (event: Key) =>
   TREE_KEYS.has(event.key) && !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
 
-/** Whether a key in the first column opens, closes or leaves a group, and so does nothing else. */
+/** Whether a key in the first column opens, closes or leaves a group, and therefore does nothing else. */
 export const isTreeKey = ({ event, node }: { event: Key; node: Pick<RowNode, "data" | "rowPinned"> }): boolean =>
   isPlain(event) && !node.rowPinned &&
   (isGroup(node.data)

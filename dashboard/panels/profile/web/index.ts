@@ -1,4 +1,4 @@
-/** The Profile panel: the search, columns and files of its tables, and links to the Timeline. */
+/** The Profile panel: search, columns and downloads for its tables, and links to the Timeline. */
 import { callbacks, gridComponents, gridFunctions, noUpdate, setProps, settingId } from "../../../web/core/dash.ts";
 import { beforeAll } from "../../../web/core/commands.ts";
 import { make, within } from "../../../web/core/dom.ts";
@@ -23,7 +23,7 @@ import { formats } from "./texts.ts";
 const POLL_MS = 500;
 const api = new Api("api/profile");
 const readRanks = new ReadRanks(api);
-/** What tells the open page and its trace to the server. */
+/** Parameters that identify the open page and its trace to the server. */
 const openPageOf = () => ({ view: view.query(), trace: openTrace() });
 const cutTables = new CutTables(api, openPageOf);
 
@@ -42,13 +42,13 @@ Object.assign(gridFunctions, {
 
 const tableOf = (element: Element) => element.closest<HTMLElement>("[data-table]")?.dataset.table;
 
-/** The grid of the card that an element is in. */
+/** The grid of the card that contains an element. */
 function gridAround(element: Element): Grid | null {
   const table = tableOf(element);
   return table === undefined ? null : gridOfTable(table);
 }
 
-/** A list of the columns of a table, to show or hide them. */
+/** Lists the columns of a table, to show or hide them. */
 function chooseColumns(button: HTMLElement): void {
   const grid = gridAround(button);
   const entries = (grid?.getColumns() ?? []).map((column) => {
@@ -59,7 +59,7 @@ function chooseColumns(button: HTMLElement): void {
   if (grid) popover.show(button, "Columns", entries);
 }
 
-/** Downloads a table whole, as the server has it. */
+/** Downloads a complete table, as the server has it. */
 const saveTable = (button: HTMLElement) =>
   save(api.address("table.csv", { name: tableOf(button), ...openPageOf() }), "");
 
@@ -82,7 +82,7 @@ document.addEventListener("input", (event) => {
   else if (grid) search(grid, target.value);
 });
 
-// What is cut on the screen is whole in the clipboard.
+// Names truncated on the screen are copied to the clipboard in full.
 document.addEventListener("copy", (event) => {
   const selection = getSelection();
   const [from, to] = [selection?.anchorNode, selection?.focusNode].map((node) =>
@@ -95,13 +95,13 @@ document.addEventListener("copy", (event) => {
 
 // --- links -------------------------------------------------------------------------------------------------
 
-/** Id of the open trace, which the address names only where it was chosen. */
+/** Id of the open trace, which the address names only if it was chosen. */
 const openTrace = () =>
   view.read(settings.trace) || document.getElementById("profile-to-timeline")?.dataset.trace || "";
 
 const showOnTimeline = (place: Place) => view.open("timeline", settingsOf(place));
 
-/** Shows the ranks and the steps of a cell of the map alone. */
+/** Shows only the ranks and steps of a map cell. */
 function lookCloser({ ranks, steps }: Closer): void {
   setProps(settingId(settings.onlyRanks.name), { value: ranks });
   view.update((_params, set) => {
@@ -121,7 +121,7 @@ function openPage(page: string, row: string | undefined): void {
   }, true);
 }
 
-// A row belongs to the page that it was asked for on: who chooses another page leaves it behind.
+// A row belongs to the page it was requested on: choosing another page clears it.
 document.addEventListener("change", (event) => {
   if (within(event, ".profile-views")) view.write(settings.row, "");
 });
@@ -156,17 +156,17 @@ document.addEventListener("click", (event) => {
   if (!found) return;
   const button = BUTTONS.find(([name]) => found.classList.contains(name));
   if (button) return button[1](found);
-  // A link that is to open elsewhere does.
+  // Links meant to open elsewhere are left to the browser.
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
   followLink(found);
 });
 
-// --- what is going on --------------------------------------------------------------------------------------
+// --- progress ----------------------------------------------------------------------------------------------
 
 let polling = 0;
 
-/** Says what the server is at while somebody waits for it. */
+/** Shows what the server is doing while the user waits for it. */
 async function poll(): Promise<void> {
   const place = document.getElementById("profile-progress");
   if (!place || !polling) return;
@@ -178,7 +178,7 @@ async function poll(): Promise<void> {
       place.textContent = seconds < 2 ? `${what} …` : `${what}: ${Math.round(seconds)} s`;
     }
   } catch {
-    // The server is gone; the header says so.
+    // The server is gone; the header reports that.
   }
   if (polling === own) polling = window.setTimeout(poll, POLL_MS);
 }
@@ -197,19 +197,19 @@ callbacks("stepscope", {
     readRanks.shows(followed);
     return noUpdate();
   },
-  /** The page has got its tables, perhaps again. */
+  /** Called when the page has received its tables, perhaps again. */
   profileTables() {
     cutTables.begin();
     return noUpdate();
   },
-  /** The row that the page is to open with. */
+  /** Shows the row that the page should open with. */
   profileSelect(chosen: [string, string] | null) {
     showRow(chosen);
     return noUpdate();
   },
 });
 
-/** The box of pages without anything to show closes as menus do. */
+/** The box of pages with nothing to show, which closes the way menus do. */
 const absentPages = () => document.querySelector<HTMLDetailsElement>("#profile-absent > details[open]");
 document.addEventListener("click", (event) => {
   const box = absentPages();

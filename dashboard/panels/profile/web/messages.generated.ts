@@ -13,14 +13,14 @@ export interface RowMarks {
   "@short"?: string;
 }
 
-/** What a table tells the cells of its first column: whether any row is on the Timeline, and of which trace. */
+/** Parameters for the cells of a table's first column: whether any row is on the Timeline, and of which trace. */
 export interface NameParams {
   linked: boolean;
   trace: string;
   tree: boolean;
 }
 
-/** What is being read or worked out, and for how long it has been. */
+/** What is being read or computed, and for how long. */
 export interface Progress {
   what: string;
   seconds: number;
@@ -33,13 +33,13 @@ export interface FollowedRanks {
   running: boolean;
 }
 
-/** How far the reading of ranks is. */
+/** Progress of reading ranks. */
 export interface RanksRead {
   version: string;
   words: string;
 }
 
-/** Rows of a table that is too long for the page, as somebody asks for them. */
+/** Requested rows of a table that is too long for the page. */
 export interface ChosenRows {
   rows: Record<string, unknown>[];
   note: string;

@@ -1,7 +1,7 @@
 /** Where rows are on the Timeline. */
 import type { RowData } from "./grid.ts";
 
-/** Letters of a name that is searched for, as in dashboard/panels/profile/links.py. */
+/** Maximum length of a name to search for, as in dashboard/panels/profile/links.py. */
 const LONGEST_SEARCH = 300;
 
 export interface Place {
@@ -11,13 +11,13 @@ export interface Place {
   search?: string;
 }
 
-/** What the Timeline shows of a place; settings that the place does not have are taken back. */
+/** Timeline settings for a place; settings that the place lacks are reset. */
 export const settingsOf = ({ trace, range, slice, search }: Place): Record<string, string[]> => ({
   "timeline.trace": [trace],
   "timeline.range": range ? [range] : [],
   "timeline.slice": slice ? [slice] : [],
   "timeline.search": search ? [search] : [],
-  // A name that was cut is still found as a part of the whole one.
+  // A truncated name is still found as a part of the whole one.
   "timeline.match": search && search.length < LONGEST_SEARCH ? ["name"] : [],
 });
 
@@ -29,7 +29,7 @@ export function address(place: Place): string {
   return "?" + params;
 }
 
-/** The place of a row; most are searched for by what they are called. */
+/** The place of a row; most are searched for by name. */
 export function placeOf(data: RowData, trace: string, name: unknown): Place {
   const slice = data["@slice"] === undefined ? "" : String(data["@slice"]);
   const search = data["@search"] ?? (slice ? String(name) : "");

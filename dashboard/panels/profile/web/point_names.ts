@@ -1,7 +1,7 @@
-/** Names beside the points of a chart: of those that would lie over each other at the chart's size, the first stays. */
+/** Names beside the points of a chart: of those that would overlap at the chart's size, only the first stays. */
 import { type Plot, plotIn } from "../../../web/cards/plotly.ts";
 
-/** Charts that are listened to; Plotly gives a chart that it makes again another `on`. */
+/** Charts that already have a listener; Plotly gives a recreated chart another `on`. */
 const known = new WeakMap<Plot, Plot["on"]>();
 
 const overlap = (a: DOMRect, b: DOMRect) =>
@@ -26,7 +26,7 @@ function follow(): void {
   thin(plot);
 }
 
-/** Keeps names from lying over each other in the chart of the roofline, whatever its size becomes. */
+/** Keeps names from overlapping in the roofline chart, whatever its size. */
 export function followNames(): void {
   let frame = 0;
   new MutationObserver(() => {

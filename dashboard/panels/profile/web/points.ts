@@ -1,22 +1,22 @@
-/** Points of the charts: a click on one shows what it stands for on the Timeline; of a finger's taps, the second one does. */
+/** Chart points: a click on one shows what it represents on the Timeline; with a finger, the second tap does. */
 import type { Plot } from "../../../web/cards/plotly.ts";
 import { within } from "../../../web/core/dom.ts";
 import { byFinger } from "../../../web/core/taps.ts";
 import type { Place } from "./places.ts";
 import { type Closer, closerAt, mapPlace } from "./rank_map.ts";
 
-/** What Plotly tells of a click: `customdata` is the range and the slice of a point, or a cell of the map of ranks. */
+/** What Plotly reports for a click: `customdata` is the range and slice of a point, or a cell of the rank map. */
 interface Click {
   points: { customdata?: string[] }[];
 }
 
-/** Charts that are listened to; Plotly gives a chart that it makes again another `on`. */
+/** Charts that already have a listener; Plotly gives a recreated chart another `on`. */
 const known = new WeakMap<Plot, Plot["on"]>();
-/** The point that the last tap showed. */
+/** The point shown by the last tap. */
 let tapped = "";
 
-/** Calls `show` for each point that is clicked, as Dash would not tell of a second click on the same, and `look` for
- * each cell of the map that stands for several ranks or steps. */
+/** Calls `show` for each clicked point, since Dash would not report a second click on the same one, and `look` for
+ * each map cell that represents several ranks or steps. */
 export function followPoints(show: (place: Place) => void, look: (closer: Closer) => void): void {
   document.addEventListener("pointerdown", (event) => {
     const plot = within<Plot>(event, ".profile-chart .js-plotly-plot");

@@ -1,4 +1,4 @@
-/** Follows the reading of many ranks: says how far it is, and asks for the page again when there is more to show. */
+/** Follows the reading of many ranks: reports its progress, and requests the page again when there is more to show. */
 import { setProps } from "../../../web/core/dash.ts";
 import type { Api } from "../../../web/core/request.ts";
 import type { FollowedRanks, RanksRead } from "./messages.generated.ts";
@@ -6,9 +6,9 @@ import type { FollowedRanks, RanksRead } from "./messages.generated.ts";
 const LOOK_MS = 700;
 
 export class ReadRanks {
-  /** The reading that the page follows, as far as the page shows it. */
+  /** The reading that the page follows, in the state that the page shows. */
   #shown: FollowedRanks | null = null;
-  /** The page has been asked for, and what it was asked for before would be dropped. */
+  /** Whether the page has been requested; another request would discard the one in progress. */
   #asking = false;
   #looking = 0;
   #api: Api;
@@ -17,7 +17,7 @@ export class ReadRanks {
     this.#api = api;
   }
 
-  /** The page shows what was known of its ranks at one time. */
+  /** Called when the page shows its ranks in the state known at one time. */
   shows(followed: FollowedRanks | null): void {
     this.#shown = followed;
     clearTimeout(this.#looking);
@@ -25,7 +25,7 @@ export class ReadRanks {
     else this.#say("");
   }
 
-  /** The page is on its way, or it is there. */
+  /** Called when the page is being loaded or has arrived. */
   asks(asking: boolean): void {
     this.#asking = asking;
   }
@@ -41,12 +41,12 @@ export class ReadRanks {
     try {
       read = document.hidden ? undefined : await this.#api.ask<RanksRead | null>("ranks", { job: shown?.job });
     } catch {
-      // The server is gone; the header says so.
+      // The server is gone; the header reports that.
     }
     if (shown !== this.#shown || !document.getElementById("profile-ranks-line")) return;
     if (read !== undefined) {
       this.#say(read?.words ?? "");
-      // Not kept any more: the page that is asked for begins it again.
+      // If the reading is no longer kept, the requested page starts it again.
       if (read?.version !== shown?.version && !this.#asking) setProps("profile-ranks-wanted", { data: Date.now() });
     }
     this.#looking = window.setTimeout(() => void this.#look(), LOOK_MS);

@@ -1,4 +1,4 @@
-/** The row of a table that the page is to open with. */
+/** The table row that the page should open with. */
 import { isField } from "../../../web/core/commands.ts";
 import { type Grid, gridOfTable, type RowNode } from "./grid.ts";
 import { groupOf, setOpen } from "./groups.ts";
@@ -8,19 +8,19 @@ const PATIENCE_MS = 10_000;
 const PAUSE_MS = 50;
 let waiting = 0;
 
-/** Brings the selected row into view and focuses it; a group that it is in is opened. */
+/** Brings the selected row into view and focuses it, opening the group that contains it. */
 function bring(api: Grid, node: RowNode, row: string): void {
   const group = groupOf(api, node.data);
   if (group) setOpen(api, group, true);
   api.ensureNodeVisible(node, "middle");
-  // Somebody who types elsewhere goes on typing there.
+  // A user who is typing elsewhere keeps the focus there.
   const focuses = !isField(document.activeElement);
   if (focuses && node.rowIndex !== null) api.setFocusedCell(node.rowIndex, api.getAllDisplayedColumns()[0]);
   let left = MOST_FRAMES;
   (function show() {
     const shown = document.querySelector(`.profile-grid .ag-center-cols-container [row-id="${CSS.escape(row)}"]`);
     const cell = shown?.querySelector<HTMLElement>(".ag-cell");
-    // The grid draws what it scrolled to some frames later.
+    // The grid renders the rows it scrolled to a few frames later.
     if (!shown || !cell) return void (--left && requestAnimationFrame(show));
     shown.scrollIntoView({ block: "nearest" });
     if (focuses) cell.focus({ preventScroll: true });

@@ -1,13 +1,13 @@
-/** How many slices are how long, as bars in a cell. */
+/** The distribution of slice durations, as bars in a cell. */
 import { integer, shortDuration } from "../../../web/core/numbers.ts";
 
 export const WIDTH = 3;
 export const HEIGHT = 16;
 
 export interface Bar {
-  /** 0 where there is none. */
+  /** 0 if there are none. */
   tall: number;
-  /** What it stands for. */
+  /** What the bar represents. */
   title: string;
 }
 export interface Spread {
@@ -17,7 +17,7 @@ export interface Spread {
 
 /**
  * The bars of a distribution.
- * @param counts of durations that grow evenly in their logarithm from `low` to `high`
+ * @param counts the counts per duration bin; the bins are spaced evenly on a log scale from `low` to `high`
  */
 export function spreadOf([low, high, ...counts]: readonly number[]): Spread {
   const most = Math.max(...counts);
@@ -25,7 +25,7 @@ export function spreadOf([low, high, ...counts]: readonly number[]): Spread {
   const range = (index: number) =>
     [index, index + 1].map((at) => shortDuration(low * Math.pow(high / low, at / counts.length))).join(" to ");
   const bars = counts.map((count, index) => ({
-    // One of a million is seen too.
+    // Even one in a million is visible.
     tall: count ? Math.max(1.5, (HEIGHT * count) / most) : 0,
     title: `${range(index)}: ${integer(count)} of ${integer(all)}`,
   }));

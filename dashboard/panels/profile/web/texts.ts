@@ -1,17 +1,17 @@
-/** Figures as text: to the letter what dashboard/panels/profile/texts.py writes. */
+/** Numbers as text: exactly what dashboard/panels/profile/texts.py writes. */
 import { digits, exactBytes, fileSize, shortDuration } from "../../../web/core/numbers.ts";
 
 const NONE = "–";
 
 const isKnown = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 
-/** What a total row says instead of a number stays as it is; where it says nothing, it has no value at all. */
+/** Text that a total row has instead of a number stays as is; an empty cell there has no value at all. */
 const written = (value: unknown, write: (value: number) => string): string =>
   typeof value === "string" ? value : value === undefined ? "" : isKnown(value) ? write(value) : NONE;
 const exactly = (value: unknown, write: (value: number) => string): string => (isKnown(value) ? write(value) : "");
 const plus = (value: number, signed?: boolean) => (signed && value > 0 ? "+" : "");
 
-/** What columns write, by the end of its name (`stepscopeProfile…`). */
+/** Column formatters, by the suffix of their name (`stepscopeProfile…`). */
 export const formats = {
   Time: (value: unknown, signed?: boolean) => written(value, (ns) => plus(ns, signed) + shortDuration(ns)),
   Ns: (value: unknown) => exactly(value, (ns) => `${ns.toLocaleString("en-US", { maximumFractionDigits: 1 })} ns`),
@@ -32,7 +32,7 @@ export const formats = {
   },
 };
 
-/** A frame in what tells it apart, which is the end of its file's path, and the path before that. */
+/** Splits a frame into its distinctive part, which starts at the end of its file's path, and the path before it. */
 export function frameParts(frame: string): [tail: string, head: string] {
   const bracket = frame.indexOf("(");
   const cut = (bracket < 0 ? frame : frame.slice(0, bracket)).lastIndexOf("/") + 1;
@@ -41,6 +41,6 @@ export function frameParts(frame: string): [tail: string, head: string] {
 
 const TAIL = 14;
 
-/** A name as what may be cut off at its end, and the end that stays; a short one has no such end. */
+/** Splits a name into a head that may be truncated and a tail that stays; a short name has no tail. */
 export const middleCut = (name: string): [head: string, tail: string] =>
   name.length > 2 * TAIL ? [name.slice(0, -TAIL), name.slice(-TAIL)] : [name, ""];

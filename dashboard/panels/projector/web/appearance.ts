@@ -1,4 +1,4 @@
-/** How the points of the Projector look: colors, sizes, labels, pictures, lines. The panel builds upon it. */
+/** How the points of the Projector look: colors, sizes, labels, pictures, lines. The panel builds on it. */
 import * as colors from "./colors.ts";
 import * as pictures from "./pictures.ts";
 import * as polylines from "./polylines.ts";
@@ -21,9 +21,9 @@ export abstract class Appearance {
   abstract dataset: Dataset | null;
   abstract theme: Theme;
   abstract readonly view: View | null;
-  /** What is in the picture; null before there is any. */
+  /** What the picture contains; null before there is one. */
   abstract picture: object | null;
-  /** How far the picture can be trusted, at each point by measure. */
+  /** How far the picture can be trusted: each measure at each point. */
   abstract quality: { state: string; points?: Record<string, Float32Array | null | undefined> } | null;
   abstract readonly colorBy: string;
   abstract readonly labelBy: string;
@@ -34,14 +34,14 @@ export abstract class Appearance {
   abstract readonly table: { refresh(): void };
   abstract tell(reported: Reported): void;
   abstract notify(text: string): void;
-  /** Finds out which points are shown. */
+  /** Determines which points are shown. */
   abstract mask(): void;
 
   coloring = colors.nothing("");
-  /** The image that is on its way, or there. */
+  /** The image that is loading or loaded. */
   sprite: { address: string; image: Promise<Sheet["image"]> } | null = null;
 
-  /** @param name a column, "@..." for trust, "-" for one color */
+  /** @param name a column, "@..." for trust, "-" for a single color */
   setColor(name: string): Promise<void> {
     Object.assign(this.state, { color: name, off: [], categorical: "auto" });
     this.tell({ color: name, off: [], categorical: "auto" });
@@ -54,7 +54,7 @@ export abstract class Appearance {
     return this.recolor();
   }
 
-  /** @param labels categories that are not shown */
+  /** @param labels categories to hide */
   setOff(labels: string[]): void {
     this.state.off = labels;
     this.tell({ off: labels });
@@ -89,7 +89,7 @@ export abstract class Appearance {
     return colors.nothing(title, measured ? "Measuring…" : "Not measured yet: see Trust on the left.");
   }
 
-  /** Colors, visibility and legend again. */
+  /** Redraws colors, visibility, and the legend. */
   paint(): void {
     if (!this.dataset) return;
     this.view?.setColors(colors.rgba(this.coloring, this.theme, this.dataset.count));
@@ -123,7 +123,7 @@ export abstract class Appearance {
     const name = this.labelBy;
     const texts = (rows: Uint32Array) =>
       dataset && dataset === this.dataset ? dataset.texts(name, rows) : Array.from(rows, () => "");
-    // As long as the picture is that of another embedding, its rows are none of this one.
+    // While the picture is still of another embedding, its rows do not belong to this one.
     this.view?.setLabels({ texts, mode: name && this.picture ? this.state.labels : "none" });
     this.inspector.show();
     this.tools.show();
@@ -170,7 +170,7 @@ export abstract class Appearance {
     }
   }
 
-  /** The column that says which point comes next; as TensorBoard has it where none is chosen. */
+  /** The column that says which point comes next; if none is chosen, the one TensorBoard uses. */
   get sequenceBy(): string {
     const { state, dataset } = this;
     if (!dataset || state.sequence === "-") return "";

@@ -1,26 +1,26 @@
-/** Axes of the cloud: thin lines behind the points, and their names and shares of the variance over them. */
+/** Axes of the cloud: thin lines behind the points, with their names and shares of the variance on top. */
 import * as camera from "./camera.ts";
 import type { Projection, Spot, Vector } from "./camera.ts";
 import type { Lines } from "./raster.ts";
 
-const LINE = 34; // of 64
+const LINE = 34; // out of 64
 const FAINT = 15;
 const EDGE = 8; // pixels
-/** Below the tools, which are at the top of the picture. */
+/** Below the tools at the top of the picture. */
 const BELOW_TOOLS = 52;
-const WANTED = 8; // lines of the grid
+const WANTED = 8; // grid lines
 
 /** `share` of the variance, 0..1 */
 export interface Axis {
   name: string;
   share?: number | null;
 }
-/** what was scaled to the cube: place = center + at * radius */
+/** the frame that is scaled to the cube: place = center + at * radius */
 export interface Frame {
   center: number[];
   radius: number;
 }
-/** What is drawn of axes. */
+/** The axis settings to draw. */
 export interface Drawn {
   axes: Axis[] | null;
   grid: boolean;
@@ -33,7 +33,7 @@ export interface Name {
   align: "left" | "center" | "right";
 }
 
-/** Round numbers between two. */
+/** Round numbers between two values. */
 export function ticks(low: number, high: number, wanted: number): number[] {
   const raw = (high - low) / wanted;
   if (!(raw > 0) || !Number.isFinite(raw)) return [];
@@ -52,11 +52,11 @@ export const textOf = (
   ? `${axis.name}  ${(axis.share * 100).toFixed(1)}%`
   : axis.name);
 
-/** Where zero is in the cube, kept within it. */
+/** The position of zero in the cube, clamped to it. */
 const origin = (frame: Frame) =>
   camera.vector((k) => Math.min(1, Math.max(-1, -(frame.center[k] ?? 0) / frame.radius)));
 
-/** Lines from end to end through zero, in 3-D. */
+/** Lines through zero from end to end, in 3-D. */
 function lines3(frame: Frame, length: number): [Vector, Vector][] {
   const zero = origin(frame);
   const end = (k: number, at: number) => camera.vector((i) => (i === k ? at : zero[i]));
@@ -64,8 +64,8 @@ function lines3(frame: Frame, length: number): [Vector, Vector][] {
 }
 
 /**
- * Lines under the points.
- * @param p projection in pixels of the raster
+ * Draws the lines under the points.
+ * @param p projection in raster pixels
  */
 export function paint(
   raster: Lines,
@@ -91,7 +91,7 @@ export function paint(
   for (const { at } of gridLines(p, frame, 1, ratio)) raster.line(left, at, right, at, color, FAINT);
 }
 
-/** Lines of the grid across one axis: pixel and number. */
+/** Grid lines across one axis: pixel and number. */
 export function gridLines(p: Projection, frame: Frame, axis: 0 | 1, ratio: number) {
   const [middle, size, sign] = axis === 0 ? [p.cx, p.width, 1] : [p.cy, p.height, -1];
   const at = axis === 0 ? -p.rightAt : -p.upAt;
@@ -103,7 +103,7 @@ export function gridLines(p: Projection, frame: Frame, axis: 0 | 1, ratio: numbe
   }));
 }
 
-/** Both ends of a line on the screen, cut where it goes behind the eye. */
+/** Both ends of a line on the screen, clipped where it goes behind the eye. */
 function cutNear(p: Projection, from: Vector, to: Vector): [Spot, Spot] | null {
   const { screen } = camera;
   const [a, b] = [screen(p, ...from), screen(p, ...to)];
@@ -115,7 +115,7 @@ function cutNear(p: Projection, from: Vector, to: Vector): [Spot, Spot] | null {
 }
 
 /**
- * Names of axes and numbers of the grid.
+ * Axis names and grid numbers.
  * @param p projection in CSS pixels
  */
 export function names(p: Projection, { axes, grid, frame }: Drawn): Name[] {

@@ -1,14 +1,14 @@
-/** Views in the form of TensorBoard's bookmarks: their fields, their cameras, their places, their files. */
+/** Views in the form of TensorBoard's bookmarks: their fields, cameras, places, and files. */
 import * as camera from "./camera.ts";
 import type { Dimensions } from "./camera.ts";
 
-/** Points whose places go into a bookmark; with more it has the settings alone. */
+/** The most points whose places go into a bookmark; with more, it holds only the settings. */
 const MOST_PLACES = 20_000;
-/** Of TensorBoard's cameras: half the view of the one in space, and how much the flat one shows at zoom 1. */
+/** TensorBoard's cameras: half the field of view of the 3-D one, and how much the flat one shows at zoom 1. */
 const EYE = (35 * Math.PI) / 180;
 const FLAT = 1.2;
 
-/** TensorBoard's camera: an eye at a place that looks at another, with a view of 70 degrees, or flat with a zoom. */
+/** TensorBoard's camera: an eye at one place looking at another with a 70-degree field of view, or flat with a zoom. */
 export interface CameraDef {
   orthographic: boolean;
   position: number[];
@@ -17,8 +17,8 @@ export interface CameraDef {
 }
 
 /**
- * A view with the names of TensorBoard's `State` (tensorboard/plugins/projector/vz_projector/data.ts); what it has no
- * field for is under "stepscope". Those of a file may lack anything, or have it of another type.
+ * A view with the field names of TensorBoard's `State` (tensorboard/plugins/projector/vz_projector/data.ts); whatever
+ * has no field there goes under "stepscope". In a file, any field may be missing or have another type.
  */
 export interface Bookmark {
   label: string;
@@ -53,14 +53,14 @@ export interface Bookmark {
   customYDownRegex: boolean;
   stepscope: { query: string };
 }
-/** Of a file. */
+/** A bookmark from a file. */
 export type Given = Partial<Bookmark>;
 
 export const isBookmark = (state: unknown): state is Given => typeof state === "object" && state !== null;
 
 /**
- * The bookmarks that a file holds.
- * @throws Error where it is none, or of other data
+ * Reads the bookmarks in a file.
+ * @throws Error if it is not a bookmark file, or is for other data
  */
 export function bookmarksOf(text: string, name: string, count: number, dimensions: number): Given[] {
   let states: unknown;
@@ -82,7 +82,7 @@ export function bookmarksOf(text: string, name: string, count: number, dimension
   return states;
 }
 
-/** Our camera as TensorBoard's. */
+/** Converts our camera to TensorBoard's. */
 export function cameraDef(text: string): CameraDef {
   const found = camera.read(text);
   if (!found || found.dimensions === 2) {
@@ -104,8 +104,8 @@ const isPlace = (list: unknown): list is [number, number, number] =>
   Array.isArray(list) && list.length === 3 && list.every(Number.isFinite);
 
 /**
- * TensorBoard's camera as ours.
- * @returns empty where it is none
+ * Converts TensorBoard's camera to ours.
+ * @returns empty if it is not a camera
  */
 export function cameraOf(def: Partial<CameraDef> | undefined, dimensions: Dimensions): string {
   const { position, target } = def ?? {};
@@ -126,13 +126,13 @@ export function cameraOf(def: Partial<CameraDef> | undefined, dimensions: Dimens
   }, 3);
 }
 
-/** What TensorBoard calls the places along our axes. */
+/** TensorBoard's names for the places along our axes. */
 function namesOf(projection: string, components: readonly number[]): string[] {
   if (projection === "pca") return components.map((one) => `pca-${one}`);
   return projection === "custom" ? ["linear-x", "linear-y"] : [0, 1, 2].map((axis) => `${projection}-${axis}`);
 }
 
-/** Where each point lies, under the names of TensorBoard's projections; nothing of very many points. */
+/** Where each point lies, under the names of TensorBoard's projections; empty if there are very many points. */
 export function placesOf(
   { values, dimensions }: { values: Float32Array; dimensions: Dimensions },
   projection: string,
@@ -146,7 +146,7 @@ export function placesOf(
   return Array.from({ length: count }, (_, row) => Object.fromEntries(place(row)));
 }
 
-/** Coordinates of all points that a bookmark has; null where it lacks any. */
+/** The coordinates of all points in a bookmark; null if any are missing. */
 export function coordinatesOf(
   places: readonly Record<string, unknown>[],
   projection: string,

@@ -1,4 +1,4 @@
-/** Bookmarks of the Projector panel: kept for each embedding, read and written as TensorBoard's JSON. */
+/** Bookmarks of the Projector panel: kept per embedding, read and written as TensorBoard's JSON. */
 import * as states from "./bookmark_states.ts";
 import { METHODS, writeKnobs } from "./knobs.ts";
 import { settings } from "./settings.generated.ts";
@@ -17,13 +17,13 @@ const KEY = "stepscope-projector-bookmarks";
 const MOST_KEPT = 50;
 const LARGEST = 64e6;
 
-/** @param own those of the data cannot be deleted */
+/** @param own whether it can be deleted: bookmarks that come with the data cannot */
 interface Kept {
   state: Given;
   own: boolean;
 }
 
-/** What the browser remembers of an embedding; nothing where it is not ours, or cut short. */
+/** What the browser remembers of an embedding; empty if it is not ours or is truncated. */
 function stored(key: string): Given[] {
   try {
     const found: unknown = JSON.parse(storage.get(key) || "[]");
@@ -36,7 +36,7 @@ function stored(key: string): Given[] {
 export class Bookmarks {
   readonly panel: ProjectorPanel;
   kept: Kept[] = [];
-  /** The embedding that they are of. */
+  /** The embedding that the bookmarks belong to. */
   dataset: Dataset | null = null;
   readonly list = make("div", { className: "pj-bookmarks" });
   readonly file = make("input", {
@@ -70,7 +70,7 @@ export class Bookmarks {
     return `${KEY}:${this.dataset?.id ?? ""}`;
   }
 
-  /** Those of the data come first; those that were kept here are remembered by the browser. */
+  /** Bookmarks from the data come first; those saved here are remembered by the browser. */
   read(dataset: Dataset): void {
     if (this.dataset === dataset) return;
     this.dataset = dataset;
@@ -91,7 +91,7 @@ export class Bookmarks {
     this.element.hidden = !dataset;
     if (!dataset) return;
     this.read(dataset);
-    // Who is naming one goes on: the list is drawn again after that.
+    // Do not interrupt a user who is naming a bookmark: the list is redrawn afterwards.
     if (this.list.querySelector("input:focus")) return;
     this.element.note.textContent = this.kept.length ? String(this.kept.length) : "";
     const rows = this.kept.map(({ state, own }, at) => {
@@ -165,7 +165,7 @@ export class Bookmarks {
   }
 }
 
-/** The view as a bookmark. */
+/** Returns the view as a bookmark. */
 export function bookmarkOf(panel: ProjectorPanel, { count, info }: Dataset, label: string): Bookmark {
   const { state, picture, selection, isolated } = panel;
   const { axes, projection, components, dimensions, methods: { tsne, umap } } = state;
@@ -230,7 +230,7 @@ export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Pro
   state.dimensions = isFlat(bookmark, projection) ? 2 : 3;
   const components = (bookmark.pcaComponentDimensions ?? []).filter((one) => Number.isInteger(one) && one >= 0);
   state.components = [...components, ...[0, 1, 2].filter((one) => !components.includes(one))].slice(0, 3);
-  // TensorBoard's learning rate is of another scale: it is left as it is.
+  // TensorBoard's learning rate is on another scale, so it is left unchanged.
   tsne.perplexity = number(bookmark.tSNEPerplexity, tsne.perplexity);
   umap.neighbors = number(bookmark.umapNeighbors, umap.neighbors);
   umap.minimum_distance = number(bookmark.umapMinDist, umap.minimum_distance);
@@ -263,7 +263,7 @@ export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Pro
   panel.showAll();
   await panel.recolor();
   panel.relabel();
-  // Before the first picture, which would fit everything.
+  // Before the first picture, which would otherwise fit everything.
   const camera = states.cameraOf(bookmark.cameraDef, state.dimensions);
   if (camera) {
     state.camera = camera;
@@ -271,7 +271,7 @@ export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Pro
   }
   await panel.project({ keepCamera: Boolean(camera) });
   panel.select(rows(bookmark.selectedPoints));
-  // The places that the bookmark has, until the projection has its own.
+  // Show the places in the bookmark until the projection has its own.
   const { projections } = bookmark;
   if (projection === "pca" || panel.job?.ended || panel.job?.frame?.coordinates) return;
   if (!Array.isArray(projections) || projections.length !== dataset.count) return;
@@ -279,7 +279,7 @@ export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Pro
   if (places) panel.showFrame(places, { glide: true, keepCamera: Boolean(camera) });
 }
 
-/** A view of ours is an address: only what the projector has in it is taken over. */
+/** Our views are addresses: only the projector's part of one is applied. */
 function applyQuery(panel: ProjectorPanel, query: string): void {
   const given = new URLSearchParams(query);
   const kept = [settings.id.name, settings.step.name, settings.table.name];

@@ -1,19 +1,19 @@
 /**
- * The point cloud's camera: plain data, and the arithmetic that puts places of the cloud on the screen.
+ * The point cloud's camera: plain data, and the arithmetic that projects places in the cloud onto the screen.
  *
- * The cloud lies in a cube from -1 to 1. In 3-D the camera turns about a target (azimuth and elevation, so that up stays
- * up); in 2-D it looks straight down and only moves and zooms.
+ * The cloud lies in a cube from -1 to 1. In 3-D the camera turns around a target (azimuth and elevation, so that up
+ * stays up); in 2-D it looks straight down and only moves and zooms.
  */
 
 type Range = [low: number, high: number];
 
 const DEGREE = Math.PI / 180;
-const FOV = 38; // degrees over the smaller side of the picture
+const FOV = 38; // degrees across the smaller side of the picture
 const HALF = (FOV / 2) * DEGREE;
-const MARGIN = 0.9; // of the picture is filled by what is fitted
+const MARGIN = 0.9; // share of the picture filled when fitting
 const ZOOMS: Range = [0.05, 5000];
-const SMALLEST = 2e-3; // radius that a point alone, or points in one place, are shown with
-const NEAR = 0.02; // of the distance to the target; nearer things are behind the eye
+const SMALLEST = 2e-3; // radius at which a lone point, or points in one place, are shown
+const NEAR = 0.02; // share of the distance to the target; anything nearer counts as behind the eye
 
 export type Vector = [number, number, number];
 export type Dimensions = 2 | 3;
@@ -50,7 +50,7 @@ export interface Projection {
   /** distance from the eye to the target */
   away: number;
   focal: number;
-  /** pixels of one unit at the target */
+  /** pixels per unit at the target */
   scale: number;
   near: number;
   cx: number;
@@ -70,7 +70,7 @@ export const first = (dimensions: Dimensions): Camera => ({
   perspective: true,
 });
 
-/** Right, up and back of the eye. */
+/** The right, up, and back directions of the eye. */
 function basis(camera: Camera, dimensions: Dimensions): [Vector, Vector, Vector] {
   if (dimensions === 2) return [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
   const [ca, sa] = [Math.cos(camera.az * DEGREE), Math.sin(camera.az * DEGREE)];
@@ -106,7 +106,7 @@ export function projection(camera: Camera, dimensions: Dimensions, width: number
   };
 }
 
-/** Where a place is seen, its distance from the eye, and pixels of a unit there. */
+/** Where a place appears on the screen, its distance from the eye, and the pixels per unit there. */
 export interface Spot {
   x: number;
   y: number;
@@ -138,7 +138,7 @@ export const turned = (camera: Camera, x: number, y: number): Camera => ({
 });
 
 /**
- * Moves what is seen with the hand.
+ * Pans the view along with a drag.
  * @param dx pixels
  */
 export function panned(camera: Camera, dx: number, dy: number, p: Projection): Camera {
@@ -146,7 +146,7 @@ export function panned(camera: Camera, dx: number, dy: number, p: Projection): C
   return { ...camera, x: camera.x + x, y: camera.y + y, z: camera.z + z };
 }
 
-/** Zooms so that what is under the pointer, at the depth of the target, stays there. */
+/** Zooms so that whatever is under the pointer, at the depth of the target, stays there. */
 export function zoomed(camera: Camera, by: number, px: number, py: number, p: Projection): Camera {
   const zoom = within(camera.zoom * by, ZOOMS);
   const share = 1 - camera.zoom / zoom;
@@ -154,7 +154,7 @@ export function zoomed(camera: Camera, by: number, px: number, py: number, p: Pr
 }
 
 /**
- * The camera that shows a box (2-D) or the ball around its middle (3-D) whole, from the same side.
+ * The camera that shows all of a box (2-D) or of the ball around its middle (3-D), from the same side.
  * @param box `radius` of the ball
  */
 export function fitted(
@@ -180,13 +180,13 @@ export function fitted(
 }
 
 /**
- * Between two cameras, the short way round.
+ * A camera between two others, going the short way around.
  * @param share 0..1
  */
 export function between(from: Camera, to: Camera, share: number): Camera {
   const mix = (a: number, b: number) => a + (b - a) * share;
   const turn = ((((to.az - from.az + 180) % 360) + 360) % 360) - 180;
-  // Zoom by equal factors, and the target in step with it, so that neither rushes ahead.
+  // Zoom by equal factors and move the target in step, so that neither rushes ahead.
   const zoom = from.zoom * (to.zoom / from.zoom) ** share;
   const gone = Math.abs(to.zoom / from.zoom - 1) < 1e-6
     ? share
@@ -205,13 +205,13 @@ export function between(from: Camera, to: Camera, share: number): Camera {
 
 const short = (value: number) => String(Number(value.toPrecision(6)) + 0);
 
-/** For the address: "2:x,y,zoom" or "3:az,el,zoom,x,y,z,p|o". */
+/** Writes a camera for the address: "2:x,y,zoom" or "3:az,el,zoom,x,y,z,p|o". */
 export const written = (c: Camera, dimensions: Dimensions) =>
   dimensions === 2
     ? `2:${[c.x, c.y, c.zoom].map(short).join()}`
     : `3:${[c.az, c.el, c.zoom, c.x, c.y, c.z].map(short).join()},${c.perspective ? "p" : "o"}`;
 
-/** What `written` wrote; null for anything else. */
+/** Reads what `written` wrote; null for anything else. */
 export function read(text: string): { dimensions: Dimensions; camera: Camera } | null {
   const found = /^([23]):([-+.,e\d]+?)(?:,([po]))?$/i.exec(String(text));
   if (!found) return null;

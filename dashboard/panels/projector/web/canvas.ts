@@ -6,6 +6,6 @@ export function contextOf(canvas: HTMLCanvasElement, how?: CanvasRenderingContex
   return found;
 }
 
-/** The pen of a new canvas of so many pixels. */
+/** Returns the context of a new canvas of this size in pixels. */
 export const paper = (width: number, height: number, how?: CanvasRenderingContext2DSettings) =>
   contextOf(Object.assign(document.createElement("canvas"), { width, height }), how);

@@ -1,14 +1,14 @@
-/** Categories that points are of: which are switched off, and how many points are of each. */
+/** Categories of points: which ones are switched off, and how many points each has. */
 import type { Entry } from "./colors.ts";
 
-/** The categories that are off after a click on one: with `alone` it is the only one that stays, or all come back. */
+/** The categories that are off after a click on one; with `alone`, it alone stays on, or all come back. */
 export function offAfter(off: readonly string[], labels: readonly string[], label: string, alone: boolean): string[] {
   const others = labels.filter((one) => one !== label);
   if (alone) return off.length === others.length && !off.includes(label) ? [] : others;
   return off.includes(label) ? off.filter((one) => one !== label) : [...off, label];
 }
 
-/** How many of some rows are of each category, those that most are of first. */
+/** How many of some rows belong to each category, most frequent first. */
 export function sharesOf<E extends Pick<Entry, "code">>(
   codes: ArrayLike<number>,
   entries: readonly E[],

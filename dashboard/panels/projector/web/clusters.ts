@@ -1,4 +1,4 @@
-/** Clusters: k-means and HDBSCAN, each of which makes a column that points can be colored by. */
+/** Clusters: k-means and HDBSCAN, each of which creates a column to color points by. */
 import * as parts from "./widgets.ts";
 import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
@@ -6,7 +6,7 @@ import { Job } from "./jobs.ts";
 import type { Api, Dataset } from "./data.ts";
 import type { Frame } from "./jobs.ts";
 
-/** What it needs of the panel. */
+/** The parts of the panel that clusters use. */
 export interface ClustersPanel {
   readonly api: Api;
   readonly dataset: Dataset | null;

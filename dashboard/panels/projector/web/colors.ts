@@ -1,11 +1,11 @@
-/** What points are colored and sized by: a column, or how far the picture can be trusted at each of them. */
+/** Colors and sizes of points: by a column, or by how far the picture can be trusted at each point. */
 import { integer } from "../../../web/core/numbers.ts";
 import { format } from "./widgets.ts";
 import { MOST_COLORS, type Paints } from "./theme.ts";
 import type { Rgb } from "../../../web/core/color.ts";
 import type { Column } from "./data.ts";
 
-/** Whole numbers of so few different values are taken for categories unless somebody says otherwise. */
+/** Whole numbers with at most this many different values count as categories, unless the user chooses otherwise. */
 const FEW = 20;
 const MOST_CATEGORIES = 1000;
 
@@ -19,7 +19,7 @@ export const TRUST: Record<string, [title: string, about: string]> = {
 
 export type Numbers = Float32Array | Float64Array;
 
-/** A category in the legend; the one at place -1 is gray. */
+/** A category in the legend; place -1 is gray. */
 export interface Entry {
   label: string;
   code: number;
@@ -30,7 +30,7 @@ export interface Entry {
 export interface Coloring {
   sort: "none" | "categories" | "scale";
   title: string;
-  /** of categories, -1 where there is none */
+  /** of categories, -1 for none */
   codes: Int32Array | null;
   /** categories, the most frequent first */
   entries: Entry[];
@@ -63,7 +63,7 @@ function byCategory(title: string, codes: Int32Array, categories: string[]): Col
   }
   const order = [...counts.keys()].filter((code) => counts[code]).sort((a, b) => counts[b] - counts[a] || a - b);
   const colored = order.slice(0, MOST_COLORS);
-  // By name among those of a color: the same category keeps its color when counts change a little.
+  // Colored categories are ordered by name, so that each keeps its color when counts change a little.
   const named = [...colored].sort((a, b) => compare(categories[a], categories[b]));
   const places = new Map(named.map((code, place) => [code, place]));
   const entries = order.map((code) => ({
@@ -99,7 +99,7 @@ export function byNumber(
   return { sort: "scale", title, codes: null, entries: [], numbers, minimum, maximum, missing, note: "" };
 }
 
-/** Codes and texts of the different numbers; null where there are too many. */
+/** Codes and texts of the distinct numbers; null if there are too many. */
 function distinct(numbers: Numbers, most: number) {
   const found: Map<number, number> = new Map();
   for (const value of numbers) {
@@ -117,7 +117,7 @@ function wholeOnly(numbers: Numbers): boolean {
   return true;
 }
 
-/** How a column colors the points; few whole numbers do so as categories, unless they are switched "on" or "off". */
+/** How a column colors the points; a few whole numbers count as categories unless this is set to "on" or "off". */
 export function ofColumn(column: Column, categorical: string): Coloring {
   const { name } = column;
   if (column.kind === "text") {
@@ -176,7 +176,7 @@ export function quantile(numbers: Float32Array, share: number) {
   return sorted.length ? sorted[Math.floor((sorted.length - 1) * share)] : 0;
 }
 
-/** Numbers from 0 to 1; what has none is smallest. */
+/** Scales numbers to 0..1; missing values are smallest. */
 export function sizes(numbers: Numbers) {
   const { minimum, maximum } = byNumber("", numbers);
   const by = maximum > minimum ? 1 / (maximum - minimum) : 0;

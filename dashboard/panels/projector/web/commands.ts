@@ -1,4 +1,4 @@
-/** What can be done in the Projector panel, and under which keys. */
+/** The commands of the Projector panel and their keys. */
 import { type Command, tip } from "../../../web/core/commands.ts";
 import { METHODS } from "./knobs.ts";
 import type { ProjectorPanel } from "./panel.ts";
@@ -23,14 +23,14 @@ const KEYS = {
 /** The title of a button, with the key that does the same. */
 export const hint = (title: string, key: keyof typeof KEYS): string => tip({ title, keys: [KEYS[key]] });
 
-/** Whether keys are meant for the panel, and not for a box beside a control, or another part of the page. */
+/** Whether keys are meant for the panel, not for a box beside a control or another part of the page. */
 function listens({ root }: ProjectorPanel): boolean {
   const { activeElement } = document;
   if (!root.isConnected || document.querySelector(".beside-box")) return false;
   return !activeElement || activeElement === document.body || Boolean(root.closest(".panel")?.contains(activeElement));
 }
 
-/** Pauses or plays: a projection that runs, or the steps. */
+/** Pauses or plays a running projection, or the steps. */
 function pauseOrPlay(panel: ProjectorPanel): void | false {
   const { steps, job, state } = panel;
   const running = ["running", "queued", "paused"].includes(job?.frame?.state ?? "");
@@ -39,12 +39,12 @@ function pauseOrPlay(panel: ProjectorPanel): void | false {
   else return false;
 }
 
-/** @param shown the panel that is on the page */
+/** @param shown the panel on the page */
 export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
   const projections = settings.projection.options.map((name) => [METHODS[name].key, name] as const);
   const byKey = new Map(projections);
 
-  /** @param how `always`: before there are points, too */
+  /** @param how `always`: even before there are points */
   const command = (
     id: string,
     title: string,
@@ -95,7 +95,7 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
     command("hide_selection", "Hide the selection", [KEYS.hide], (panel) => panel.hide()),
     command("show_all", "Show all", [KEYS.all], (panel) => panel.showEverything()),
     command("fit", "Fit the selection, or everything", [KEYS.fit], (panel) => panel.fitCloud()),
-    // A digit is a projection before there are points too, and no tab.
+    // Even before there are points, a digit selects a projection and not a tab.
     command(
       "choose_projection",
       "PCA, t-SNE, UMAP, custom axes, random",
@@ -113,7 +113,7 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
       "pause",
       "Pause or resume a projection; play the steps",
       [KEYS.run],
-      // A button that has the focus is pressed by Space.
+      // Space presses a focused button.
       (panel) => document.activeElement?.matches("button, summary, input") ? false : pauseOrPlay(panel),
     ),
     command("flip_table", "Show the metadata table", [KEYS.table], ({ table }) => table.flip()),

@@ -1,4 +1,4 @@
-/** The left column of the Projector panel: the data and its problems, the projection with its settings, its run, its trust. */
+/** The left column of the Projector panel: the data and its problems, the projection and its settings, run, trust. */
 import { counted, integer } from "../../../web/core/numbers.ts";
 import { hint } from "./commands.ts";
 import { methodParts } from "./controls_methods.ts";
@@ -24,12 +24,12 @@ export class Controls {
   readonly projection;
   readonly folded;
   readonly sections;
-  /** What the settings of the method were made of. */
+  /** The state that the method's settings were last drawn from. */
   drawn = "";
-  /** Until the hand lets go of what it has pressed. */
+  /** Set until the user releases what was pressed. */
   held: AbortController | null = null;
   timer = 0;
-  /** Shares of the variance that are shown. */
+  /** The shares of variance that are shown. */
   shared: number[] | null = null;
 
   constructor(panel: ProjectorPanel) {
@@ -57,7 +57,7 @@ export class Controls {
       (on) => panel.setOnly(on),
     );
     this.method.addEventListener("pointerdown", ({ target }) => this.hold(target));
-    // Before the field's own listener: where its change comes from leaving it, the next one does not have the focus yet.
+    // Before the field's own listener: if its change comes from leaving it, the next field does not have the focus yet.
     this.method.addEventListener("change", () => this.later(), { capture: true });
     this.method.addEventListener("focusout", () => this.later());
     this.running = new Running(panel);
@@ -96,24 +96,24 @@ export class Controls {
     this.trust();
   }
 
-  /** What is under the hand is not made again before it lets go: a drag or a click would be lost. */
+  /** Does not rebuild a control before the user releases it: a drag or a click would be lost. */
   hold(target: EventTarget | null): void {
     this.held?.abort();
     const held = (this.held = new AbortController());
     const release = (event: Event) => {
-      // That of another field comes because this one takes the focus from it.
+      // Another field's change occurs because this one takes the focus from it.
       if (event.type === "change" && event.target !== target) return;
       held.abort();
       this.held = null;
       this.later();
     };
-    // A list of choices keeps what lets go of it to itself.
+    // A drop-down list keeps its release events to itself.
     for (const name of ["pointerup", "pointercancel", "change", "keyup"]) {
       window.addEventListener(name, release, { capture: true, signal: held.signal });
     }
   }
 
-  /** Shows the settings of the method when the event that is under way has had all its effects. */
+  /** Shows the method's settings once the current event has had all its effects. */
   later(): void {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {
@@ -122,7 +122,7 @@ export class Controls {
     });
   }
 
-  /** The settings of the method; fields that are in use are not made again. */
+  /** Shows the method's settings; fields in use are not rebuilt. */
   showMethod(): void {
     const { panel } = this;
     const { state, dataset } = panel;
@@ -146,7 +146,7 @@ export class Controls {
     if (drawn === this.drawn || inside?.matches("input:not([type=range])")) return;
     this.drawn = drawn;
     const label = inside?.getAttribute("aria-label");
-    // Some are called alike.
+    // Some have the same label.
     const alike = () => [...this.method.querySelectorAll<HTMLElement>(`[aria-label=${JSON.stringify(label)}]`)];
     const at = label ? alike().findIndex((one) => one === inside) : -1;
     this.method.replaceChildren(...methodParts(panel, dataset));

@@ -53,7 +53,7 @@ function knobRow(panel: ProjectorPanel, dataset: Dataset, knob: Knob): HTMLEleme
       out.textContent = slider.value;
       setSoon(Number(slider.value));
     });
-    // At the release, since the field may be made again then.
+    // On release, since the field may be rebuilt then.
     slider.addEventListener("change", () => set(Number(slider.value)));
     slider.addEventListener("dblclick", () => {
       slider.value = out.textContent = String(knob.value);
@@ -139,7 +139,7 @@ function componentParts(panel: ProjectorPanel, { info: { dimensions: most } }: D
   ];
 }
 
-// ---- own axes
+// ---- custom axes
 
 type End = Exclude<keyof AxesState, "in">;
 const ENDS: [End, string][] = [["left", "Left"], ["right", "Right"], ["down", "Down"], ["up", "Up"]];
@@ -161,7 +161,7 @@ function axisParts(panel: ProjectorPanel, dataset: Dataset): Node[] {
   ];
 }
 
-/** @param points in all */
+/** @param points the total */
 function endRow(panel: ProjectorPanel, points: number, end: End, label: string): HTMLElement {
   const said = panel.state.axes[end];
   const sort = said.slice(0, said.indexOf(":"));

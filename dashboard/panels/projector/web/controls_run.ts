@@ -1,4 +1,4 @@
-/** The run of a long projection in the left column: its buttons, how far it is, and its loss; and how far the picture can be trusted. */
+/** A long projection's run in the left column (buttons, progress, and loss), and how far the picture can be trusted. */
 import { integer } from "../../../web/core/numbers.ts";
 import { TRUST } from "./colors.ts";
 import { hint } from "./commands.ts";
@@ -27,7 +27,7 @@ export class Running {
   readonly progress;
   readonly notes = make("div", { className: "pj-notes" });
   readonly element;
-  /** Whether the picture is of other settings. */
+  /** Whether the picture was made with other settings. */
   stale = false;
 
   constructor(panel: ProjectorPanel) {
@@ -87,7 +87,7 @@ export class Running {
     );
   }
 
-  /** What the first button does now. */
+  /** Shows what the first button does now. */
   async mark(): Promise<void> {
     const { panel } = this;
     const { job } = panel;
@@ -173,7 +173,7 @@ export class Trust {
   }
 }
 
-/** One of the measures of `TRUST`. */
+/** Shows one of the measures of `TRUST`. */
 function meter(measure: string, value: number): HTMLElement {
   const [name, help] = TRUST[measure];
   const bar = make("i");

@@ -1,4 +1,4 @@
-/** What the Projector panel asks the server for, and what it keeps of an open embedding. */
+/** The Projector panel's requests to the server, and the data it keeps of an open embedding. */
 import * as request from "../../../web/core/request.ts";
 import type { Parameters } from "../../../web/core/request.ts";
 import { type Upload as Sending, upload } from "../../../web/core/upload.ts";
@@ -13,7 +13,7 @@ export interface NumberColumn {
   categories: null;
   values: Float32Array | Float64Array | null;
 }
-/** Without categories where there are too many different texts. */
+/** Has no categories if there are too many different texts. */
 export interface TextColumn {
   name: string;
   kind: "text";
@@ -23,7 +23,7 @@ export interface TextColumn {
 }
 export type Column = NumberColumn | TextColumn;
 
-/** Which embedding a route is asked for. */
+/** The embedding that a request is about. */
 export interface At {
   id: string;
   step: number | null;
@@ -32,13 +32,13 @@ export interface At {
 export type Upload = Sending<Dropped>;
 
 export class Api extends request.Api {
-  /** Sends a file; tells how much of it is there. */
+  /** Sends a file and reports how much of it has been sent. */
   upload(route: string, parameters: Parameters, file: File, tell: (share: number) => void): Upload {
     return upload(this.address(route, parameters), file, tell);
   }
 }
 
-/** Row numbers as base64 of uint32. */
+/** Encodes row numbers as base64 of uint32. */
 function base64(rows: Uint32Array) {
   const bytes = new Uint8Array(rows.buffer, rows.byteOffset, rows.byteLength);
   let text = "";
@@ -48,7 +48,7 @@ function base64(rows: Uint32Array) {
 
 type ColumnPack = ColumnHeader & { arrays: Column["values"][] };
 
-/** An open embedding at one step: what is said of it, and columns as they are needed. */
+/** An open embedding at one step: its description, and its columns as they are needed. */
 export class Dataset {
   readonly api: Api;
   info: DatasetInfo;
@@ -57,7 +57,7 @@ export class Dataset {
   readonly count: number;
   columns: Map<string, Promise<Column>> = new Map();
   known: Map<string, Map<number, string>> = new Map();
-  /** Keys of row sets that the server has, by their content. */
+  /** Keys of the row sets that the server has, by content. */
   keys: Map<string, string> = new Map();
   inFile: Uint32Array | null = null;
 
@@ -69,7 +69,7 @@ export class Dataset {
     this.count = info.count;
   }
 
-  /** Numbers in the file of all rows; null where none was left out, so that they are the rows themselves. */
+  /** File row numbers of all rows; null if no row was left out, so that they equal the rows themselves. */
   get fileRows(): Uint32Array | null {
     const left = this.info.left_out;
     if (!left.length) return null;
@@ -81,7 +81,7 @@ export class Dataset {
     return this.inFile;
   }
 
-  /** Where a row's picture is in the sprite. */
+  /** The place of a row's picture in the sprite. */
   fileRow(row: number): number {
     return this.fileRows ? this.fileRows[row] : row;
   }
@@ -98,7 +98,7 @@ export class Dataset {
     return this.columnInfos.find((column) => column.name === name);
   }
 
-  /** A column of all points. */
+  /** Returns a column of all points. */
   column(name: string): Promise<Column> {
     let found = this.columns.get(name);
     if (!found) {
@@ -112,7 +112,7 @@ export class Dataset {
     return found;
   }
 
-  /** Texts of a column for some rows. */
+  /** Returns the texts of a column for some rows. */
   async texts(name: string, rows: ArrayLike<number>): Promise<string[]> {
     let known = this.known.get(name);
     if (!known) this.known.set(name, known = new Map());
@@ -128,7 +128,7 @@ export class Dataset {
     return Array.from(rows, (row) => known.get(row) ?? "");
   }
 
-  /** The server's key of a set of rows. */
+  /** Returns the server's key for a set of rows. */
   async keyOf(rows: Uint32Array): Promise<string> {
     const packed = base64(rows);
     const known = this.keys.get(packed);

@@ -1,4 +1,4 @@
-/** The box with what else is drawn: which labels, pictures, lines, how large points are, the grid. */
+/** The box with the other display settings: labels, pictures, lines, point size, and the grid. */
 import * as parts from "./widgets.ts";
 import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
@@ -14,7 +14,7 @@ const LABELS: Record<LabelMode, [string, string]> = {
 };
 const SCALES = { min: 0.4, max: 3, step: 0.1 };
 
-/** What it needs of the panel. */
+/** The parts of the panel that this box uses. */
 export interface DisplayPanel
   extends Pick<Appearance, "state" | "dataset" | "setLabels" | "setSprites" | "setSequence" | "sequenceBy"> {
   setGrid(on: boolean): void;

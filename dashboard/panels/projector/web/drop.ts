@@ -1,4 +1,4 @@
-/** Files that are dropped on the Projector panel: vectors open as an embedding, metadata joins the one that is open. */
+/** Files dropped on the Projector panel: vectors open as an embedding; metadata joins the open one. */
 import { fileSize } from "../../../web/core/numbers.ts";
 import { button } from "./widgets.ts";
 import { make } from "../../../web/core/dom.ts";
@@ -10,7 +10,7 @@ const KINDS =
 
 type Route = "drop" | "drop_metadata" | "drop_sprite";
 
-/** Where files are dropped. */
+/** The area where files are dropped. */
 interface Area {
   readonly root: HTMLElement;
   readonly dataset: Dataset | null;
@@ -91,13 +91,13 @@ export class Drop {
     this.sending?.cancel();
   }
 
-  /** What metadata and pictures can join. */
+  /** The dataset that metadata and pictures can join. */
   get joins(): Dataset | null {
     const { dataset } = this.area;
     return dataset?.id.startsWith("|dropped|") ? dataset : null;
   }
 
-  /** The route for what is under the mouse. */
+  /** The route for whatever is under the mouse. */
   over(event: DragEvent): Route {
     if (!this.joins) return "drop";
     const path = event.composedPath();
@@ -125,7 +125,7 @@ export class Drop {
     this.file.click();
   }
 
-  /** A file that was chosen by the button: may be metadata of what is open. */
+  /** Handles a file chosen with the button: it may be metadata of the open embedding. */
   offer(file: File): void {
     const { joins } = this;
     if (!joins || !/\.(tsv|csv|txt|jsonl)$/i.test(file.name)) {

@@ -1,4 +1,4 @@
-/** What leaves the Projector panel: coordinates with metadata, pictures, a link. */
+/** Exports of the Projector panel: coordinates with metadata, pictures, a link. */
 import { counted } from "../../../web/core/numbers.ts";
 import * as frame from "../../../web/page/layout.ts";
 import { saveBlob, saveText } from "../../../web/core/download.ts";
@@ -11,13 +11,13 @@ import type { View } from "./view.ts";
 
 type TableFormat = "csv" | "parquet" | "tsv";
 
-/** What it needs of the panel. */
+/** The parts of the panel that exports use. */
 export interface ExportPanel extends Pick<Appearance, "state" | "dataset" | "api" | "view" | "theme"> {
   readonly job: { frame: object | null } | null;
   readonly selection: Uint32Array;
   readonly legend: { entries(): LegendEntry[] };
   readonly bookmarks: { download(): void };
-  /** Whether an address has no room for the selection. */
+  /** Whether the selection is too large for an address. */
   readonly linkTooLong: boolean;
   pictureOf(): { job?: string; frame: number | null; components: string | null };
   /** null for all */
@@ -26,7 +26,7 @@ export interface ExportPanel extends Pick<Appearance, "state" | "dataset" | "api
   notify(text: string, sort?: "problem" | "info"): void;
 }
 
-/** A name that all file systems take. */
+/** A name that every file system accepts. */
 const fileName = (id: string, projection: string, ending: string): string =>
   `${id.replace(/[^\w.-]+/g, "_").replace(/^_+|_+$/g, "") || "embedding"}.${projection}.${ending}`;
 

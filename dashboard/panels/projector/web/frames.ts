@@ -1,15 +1,15 @@
-/** What becomes of the frames of a job: places for all points, and words. */
+/** Turns the frames of a job into places for all points, and into words. */
 import { integer } from "../../../web/core/numbers.ts";
 import { format } from "./widgets.ts";
 import type { Frame } from "./jobs.ts";
 
-/** Of a principal component analysis. */
+/** The number of components of a principal component analysis. */
 export const SHOWN_COMPONENTS = 10;
-/** Steps that are projected together. */
+/** The most steps that are projected together. */
 const MOST_STEPS = 200;
 
 /**
- * Coordinates of all points: chosen columns of those that were projected, the rest in their middle.
+ * Coordinates of all points: chosen columns for those that were projected, their middle for the rest.
  * @param picked a column for each dimension; -1 for zeros
  * @param rows of the points that were projected; null for all
  */
@@ -38,7 +38,7 @@ export function spread(
   return values;
 }
 
-/** At most so many steps as are projected together, evenly chosen, the one that is shown among them. */
+/** At most as many steps as are projected together, evenly chosen, including the one shown. */
 export function someOf(steps: number[], shown: number | null, most = MOST_STEPS): number[] {
   if (steps.length <= most) return steps;
   const at = (place: number) => steps[Math.round((place * (steps.length - 1)) / (most - 2))];
@@ -52,7 +52,7 @@ type Progress = Pick<
   "state" | "phase" | "iteration" | "total" | "seconds_left" | "updates_per_second" | "message"
 >;
 
-/** What a job is at, in one line. */
+/** Describes the progress of a job in one line. */
 export function progressText(frame: Progress, title: string): string {
   const { seconds } = format;
   const { iteration, total, phase, message, updates_per_second: speed, seconds_left: left } = frame;
@@ -79,7 +79,7 @@ export function progressText(frame: Progress, title: string): string {
   }
 }
 
-/** Facts of a long projection, as names and values. */
+/** Facts about a long projection, as names and values. */
 export function factsOf(frame: Frame, lossName: string): [name: string, value: string][] {
   const { number, seconds } = format;
   const { iteration, total, phase, state, loss, updates_per_second: speed, seconds_left: left } = frame;

@@ -1,12 +1,12 @@
-/** The hand on the cloud: mouse, fingers and keys. */
+/** Input on the cloud: mouse, fingers, and keys. */
 import { bind, type Bindings } from "../../../web/core/commands.ts";
 import { Trail } from "./lasso.ts";
 import { TURN } from "./motion.ts";
 import type { View } from "./view.ts";
 
-const CLICK = 4; // pixels a pointer may move in a click
-const RECENT_MS = 60; // of a drag, whose speed a throw goes on with
-const FASTEST = 2; // pixels in a millisecond
+const CLICK = 4; // pixels a pointer may move during a click
+const RECENT_MS = 60; // the end of a drag, whose speed a throw continues at
+const FASTEST = 2; // pixels per millisecond
 const WHEEL = 0.0016;
 const KEY_TURN = 8; // degrees
 const KEY_PAN = 40; // pixels
@@ -20,7 +20,7 @@ interface Point {
 
 /**
  * @param element what the pointer is over
- * @returns takes everything back
+ * @returns a function that undoes all of it
  */
 export function attach(element: HTMLElement, view: View): () => void {
   const hand = new Hand(element, view);
@@ -100,7 +100,7 @@ class Hand {
     else this.view.turn(dx * TURN, dy * TURN);
   }
 
-  /** Whether a drag moves what is seen, and does not turn it. */
+  /** Whether a drag pans instead of turning. */
   pans(event: PointerEvent) {
     return this.view.dimensions === 2 || this.view.mode === "pan" || (event.buttons & 6) !== 0 || event.shiftKey;
   }
@@ -130,7 +130,7 @@ class Hand {
     else this.throwOn(event);
   }
 
-  /** Lets go of a drag: what it had of speed goes on for a moment. */
+  /** Releases a drag: whatever speed it had carries on for a moment. */
   throwOn(event: PointerEvent) {
     const { recent } = this;
     const began = recent.length ? recent[0].at : 0;
@@ -138,7 +138,7 @@ class Hand {
     if (recent.length < 2 || ms > 2 * RECENT_MS) return this.view.settle();
     const speed = (axis: "x" | "y") =>
       Math.max(-FASTEST, Math.min(FASTEST, recent.reduce((all, one) => all + one[axis], 0) / Math.max(ms, 16)));
-    // Which button it was is no longer told when it is up.
+    // Once the button is up, the event no longer tells which one it was.
     const pan = this.view.dimensions === 2 || this.view.mode === "pan" || event.button !== 0 || event.shiftKey;
     this.view.throwOn(speed("x"), speed("y"), pan);
   }
@@ -155,7 +155,7 @@ class Hand {
     event.preventDefault();
     const lines = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
     const [x, y] = this.place(event);
-    // A pinch on a touch pad comes as a wheel with Ctrl, in smaller numbers.
+    // A pinch on a touchpad arrives as a wheel event with Ctrl, in smaller numbers.
     const by = Math.max(-240, Math.min(240, event.deltaY * lines)) * (event.ctrlKey ? 6 : 1);
     this.view.zoom(Math.exp(-by * WHEEL), x, y);
   }

@@ -1,4 +1,4 @@
-/** What is selected: metadata and picture of a point, its neighbors with their distances, and what can be done with it. */
+/** The selection: a point's metadata and picture, its neighbors with distances, and the actions that apply to it. */
 import { counted, integer } from "../../../web/core/numbers.ts";
 import { sharesOf } from "./categories.ts";
 import { hint } from "./commands.ts";
@@ -160,7 +160,7 @@ export class Inspector {
     fitEntries(list, titles);
   }
 
-  /** Which categories of the coloring the selection is made of. */
+  /** The categories of the coloring that the selection consists of. */
   share(): HTMLElement[] {
     const { coloring: { codes, entries }, selection, legend } = this.panel;
     if (!codes) return [];
@@ -198,7 +198,7 @@ export class Neighbors {
     tabIndex: 0,
   }, this.rows);
   readonly element;
-  /** The place of the entry that keys are at; -1 before the first. */
+  /** The index of the entry that the keys are on; -1 before the first. */
   at = -1;
   known: unknown = null;
 
@@ -235,7 +235,7 @@ export class Neighbors {
     });
   }
 
-  /** To the entry after or before. */
+  /** Moves to the next or previous entry. */
   go(by: number): void {
     const { list } = this;
     this.at = Math.max(Math.min(this.at + by, (this.panel.nearest?.rows.length ?? 0) - 1), 0);
@@ -296,7 +296,7 @@ export class Neighbors {
     fitEntries(this.rows, titles);
   }
 
-  /** The color that a point has in the cloud. */
+  /** Returns the color of a point in the cloud. */
   colorOf(row: number): string {
     const { coloring: { codes, entries, numbers, minimum, maximum }, theme, legend } = this.panel;
     if (codes) {

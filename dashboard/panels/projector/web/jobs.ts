@@ -1,4 +1,4 @@
-/** A projection that the server works on: started, followed frame by frame, paused, perturbed, ended. */
+/** A projection computed by the server: started, followed frame by frame, paused, perturbed, and ended. */
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import type { Api } from "./data.ts";
 import type { BegunJob, FrameHeader } from "./messages.generated.ts";
@@ -11,15 +11,15 @@ const ENDED = new Set<JobState>(["done", "cancelled", "failed"]);
 export type JobState = FrameHeader["state"];
 export type Action = "pause" | "resume" | "perturb" | "cancel" | "extend";
 
-/** What is known of a job. */
+/** The known state of a job. */
 export interface Frame extends FrameHeader {
-  /** Where they have changed. */
+  /** Present if the coordinates have changed. */
   coordinates?: Float32Array;
-  /** Which points they are of; null for all. */
+  /** The points that the coordinates belong to; null for all. */
   rows?: Uint32Array | null;
 }
 
-/** A frame as it is sent: its arrays are the coordinates, and which points they are of. */
+/** A frame as sent: its arrays are the coordinates and the points they belong to. */
 type FramePack = FrameHeader & { arrays: [Float32Array?, Uint32Array?] };
 
 const UNKNOWN: Omit<Frame, "job" | "state" | "message"> = {
@@ -43,16 +43,16 @@ export class Job {
   readonly onFrame: (frame: Frame) => void;
   key = "";
   frame: Frame | null = null;
-  /** Which points the picture is of; null for all. */
+  /** The points in the picture; null for all. */
   rows: Uint32Array | null = null;
   losses: [iteration: number, loss: number][] = [];
   updates = 0;
   readonly abort = new AbortController();
   turn = 0;
-  /** Which of several pictures is followed; null for the only one. */
+  /** Which of several pictures is being followed; null for the only one. */
   index: number | null = null;
   asking: AbortController | null = null;
-  /** Whether there is a job, which the server may not have said yet. */
+  /** Whether there is a job; the server may not have answered yet. */
   started: Promise<boolean> = Promise.resolve(false);
 
   constructor(api: Api, onFrame: (frame: Frame) => void) {
@@ -82,8 +82,8 @@ export class Job {
   }
 
   /**
-   * Asks for frame after frame until the job has ended.
-   * @param version that is known
+   * Requests frame after frame until the job has ended.
+   * @param version the last known version
    */
   async follow(version = -1): Promise<void> {
     const turn = (this.turn += 1);
@@ -108,7 +108,7 @@ export class Job {
     }
   }
 
-  /** Follows another of several pictures. */
+  /** Switches to another of several pictures. */
   watch(index: number): void {
     if (index === this.index) return;
     this.index = index;
@@ -130,13 +130,13 @@ export class Job {
   }
 
   async act(action: Action, iterations?: number): Promise<void> {
-    // Why there is none whoever started it says.
+    // If there is none, whoever started it reports why.
     if (!(await this.started.catch(() => false))) return;
     await this.api.ask("job", {}, { body: { job: this.key, action, ...(iterations ? { iterations } : {}) } });
     if (!this.abort.signal.aborted) void this.follow(this.frame?.version ?? -1);
   }
 
-  /** No longer asks; the server pauses what nobody looks at. */
+  /** Stops requesting frames; the server pauses jobs that nobody is watching. */
   leave(): void {
     this.turn += 1;
     this.abort.abort();
@@ -144,7 +144,7 @@ export class Job {
   }
 }
 
-/** The losses with that of a frame; begun again where the job was. Of many, every second of the older ones is dropped. */
+/** Adds a frame's loss, or starts over if the job did. Of many losses, every second older one is dropped. */
 export function withLoss(
   losses: [number, number][],
   { iteration, loss }: Pick<Frame, "iteration" | "loss">,

@@ -1,9 +1,9 @@
-/** The methods of projection, their settings, and how the address writes them. */
+/** The projection methods, their settings, and how the address encodes them. */
 import type { settings } from "./settings.generated.ts";
 
 const METRICS: [value: string, text: string][] = [["euclidean", "Euclidean"], ["cosine", "Cosine"]];
 
-/** null lets the method find it */
+/** null lets the method choose */
 export type KnobValue = number | string | null;
 export type Knobs = Record<string, KnobValue>;
 
@@ -15,13 +15,13 @@ export interface Knob {
   help: string;
   /** "log" is a slider over powers */
   sort: "range" | "log" | "number" | "choice";
-  /** where nothing was chosen */
+  /** the default */
   value: KnobValue;
   minimum?: number;
   maximum?: number;
   step?: number;
   options?: [value: string, text: string][];
-  /** whether it is among those that are folded away */
+  /** whether it is folded away by default */
   more?: boolean;
 }
 
@@ -61,12 +61,12 @@ export interface Method {
   title: string;
   key: string;
   about: string;
-  /** whether it runs for long, so that it can be paused */
+  /** whether it takes long enough to be paused */
   slow: boolean;
   knobs: Knob[];
 }
 
-/** How points are projected. */
+/** The ways to project points. */
 export type Projection = (typeof settings.projection.options)[number];
 
 export const METHODS: Record<Projection, Method> = {
@@ -233,13 +233,13 @@ export const METHODS: Record<Projection, Method> = {
   },
 };
 
-/** The most that a range offers: a point has no more neighbors than there are others. */
+/** The maximum that a range offers: a point cannot have more neighbors than there are other points. */
 export function mostOf({ name, minimum = 0, maximum = Infinity }: Knob, count: number): number {
   const others = name === "perplexity" ? Math.floor((count - 1) / 3) : name === "neighbors" ? count - 1 : Infinity;
   return Math.max(Math.min(maximum, others), minimum);
 }
 
-/** What a text that was typed says of a number; what it is by itself where it says none. */
+/** Parses typed text as a number; the default if it is not one. */
 export function typedValue(
   { name, value, step = 1, minimum = -Infinity, maximum = Infinity }: Knob,
   text: string,
@@ -250,7 +250,7 @@ export function typedValue(
   return step >= 1 && name !== "learning_rate" ? Math.round(inside) : inside;
 }
 
-/** "perplexity:50,metric:cosine", of what is not as it is by itself. */
+/** Writes the values that differ from their defaults: "perplexity:50,metric:cosine". */
 export const writeKnobs = (method: Projection, values: Knobs): string =>
   METHODS[method].knobs.filter(({ name, value }) => values[name] !== value)
     .map(({ name }) => `${name}:${values[name] ?? ""}`).join(",");

@@ -1,15 +1,15 @@
-/** Labels of points: texts are asked for once, places never collide, and a label stays where it is while it can. */
+/** Labels of points: texts are requested once, labels never overlap, and each stays where it is while it can. */
 import { paper } from "./canvas.ts";
 import type { ViewTheme } from "./view_theme.ts";
 import type { settings } from "./settings.generated.ts";
 
-export const SIZE = 11.5; // pixels of the font
+export const SIZE = 11.5; // font size in pixels
 export const HEIGHT = 15;
 const GAP = 3; // pixels from a point to its label
 const LONGEST = 32; // characters
-const MOST_KEPT = 20e3; // texts, and pictures of texts a tenth of it
-const MOST_ASKED = 400; // rows in one question
-/** Labels that spread over the picture: how many, and pixels from each to the next. */
+const MOST_KEPT = 20e3; // texts; a tenth as many pictures of texts
+const MOST_ASKED = 400; // rows per request
+/** Labels spread over the picture: how many, and the pixels from each to the next. */
 interface Spread {
   most: number;
   across: number;
@@ -19,15 +19,15 @@ const SPREAD: Record<"some" | "all", Spread> = {
   some: { most: 90, across: 48, down: 34 },
   all: { most: 400, across: 0, down: 0 },
 };
-const KEPT = 0.6; // of that distance, which a label keeps that was there before
+const KEPT = 0.6; // share of that distance that a label from the previous layout keeps
 const TRIES = 6; // candidates for each label that may be placed
-const TRIES_EACH = 2; // of these, such as are in the same part of the picture
-const MOST_SEEN = 10e3; // points that are looked at for that
+const TRIES_EACH = 2; // of these, candidates per part of the picture
+const MOST_SEEN = 10e3; // points examined to find them
 const GOLDEN = 0.6180339887498949;
 
 export type LabelMode = (typeof settings.labels.options)[number];
 export interface Labeling {
-  /** Who gives the texts says what went wrong with them. */
+  /** Whoever supplies the texts reports what went wrong with them. */
   texts: (rows: Uint32Array) => string[] | Promise<string[]>;
   mode: LabelMode;
 }
@@ -36,7 +36,7 @@ interface Place {
   x: number;
   y: number;
 }
-/** What is to be labeled. */
+/** The scene to label. */
 export interface Scene {
   /** Rows whose labels come before all others. */
   first: number[];
@@ -44,7 +44,7 @@ export interface Scene {
   width: number;
   height: number;
   moving: boolean;
-  /** The place of a point, or null where it has no label. */
+  /** The place of a point, or null if it gets no label. */
   seen: (row: number) => (Place & { radius: number }) | null;
 }
 /** a point that wants a label */
@@ -65,7 +65,7 @@ export interface Placed {
   side: number;
 }
 
-/** Left edge and middle line on a side: right, left, above, below. */
+/** Left edge and middle line of a label on a side: right, left, above, below. */
 function beside({ x, y, radius, width }: Item, side: number): [number, number] {
   const far = radius + GAP;
   if (side === 0) return [x + far, y];
@@ -74,8 +74,8 @@ function beside({ x, y, radius, width }: Item, side: number): [number, number] {
 }
 
 /**
- * Places for labels, the first ones first. None overlaps another or leaves the picture.
- * @param items `side` is where the label was before
+ * Finds places for labels, in order of priority. None overlaps another or leaves the picture.
+ * @param items `side` is where the label was previously
  * @param width pixels
  */
 export function place(items: Iterable<Item>, width: number, height: number, most: number = Infinity): Placed[] {
@@ -99,7 +99,7 @@ export function place(items: Iterable<Item>, width: number, height: number, most
   return placed;
 }
 
-/** The k-th row in an order that depends on nothing but the number of rows, and in which neighbors are far apart. */
+/** The k-th row in an order that depends only on the number of rows and keeps neighbors far apart. */
 export function scattered(count: number): (k: number) => number {
   const gcd = (a: number, b: number): number => (b ? gcd(b, a % b) : a);
   let step = Math.max(1, Math.floor(count * GOLDEN));
@@ -109,11 +109,11 @@ export function scattered(count: number): (k: number) => number {
 
 const inside = ({ x, y }: Place, width: number, height: number) => x >= 0 && y >= 0 && x <= width && y <= height;
 
-/** Which part of the picture a place is in. */
+/** The part of the picture that a place is in. */
 const cellOf = ({ x, y }: Place, { across, down }: Spread) => Math.floor(y / down) * 1000 + Math.floor(x / across);
 
 /**
- * Whether two labels would be too near to each other, wherever they are beside their points.
+ * Whether two labels would be too close to each other, whichever side of their points they are on.
  * @param share of the distance
  */
 const near = (one: Item, other: Item, { across, down }: Spread, share: number) =>
@@ -130,7 +130,7 @@ export class Labels {
   readonly onTexts: () => void;
   mode: LabelMode = "none";
   source: Labeling["texts"] | null = null;
-  /** By row; null while asked for. */
+  /** By row; null while requested. */
   texts: Map<number, { text: string; width: number } | null> = new Map();
   pictures: Map<number, HTMLCanvasElement> = new Map();
   pictureKey = "";
@@ -151,7 +151,7 @@ export class Labels {
     this.placed = [];
   }
 
-  /** Asks for texts that are not known. */
+  /** Requests texts that are not known yet. */
   ask(rows: number[]) {
     const fresh = rows.filter((row) => !this.texts.has(row)).slice(0, MOST_ASKED);
     if (!fresh.length || !this.source) return;
@@ -166,7 +166,7 @@ export class Labels {
       });
     const answer = this.source(Uint32Array.from(fresh));
     if (Array.isArray(answer)) return take(answer);
-    // Who gives the texts says what went wrong with them; the next drawing asks again.
+    // Whoever supplies the texts reports what went wrong with them; the next drawing requests them again.
     void Promise.resolve(answer).then(
       (found) => {
         take(found);
@@ -213,8 +213,8 @@ export class Labels {
   }
 
   /**
-   * Candidates from all parts of the picture: a few points on their own are named, too, beside many in a crowd.
-   * @param wanted added to
+   * Adds candidates from all parts of the picture, so that a few isolated points get names as well as a crowd.
+   * @param wanted the set to add to
    */
   addSpread(
     wanted: Set<number>,
@@ -259,7 +259,7 @@ export class Labels {
     }
   }
 
-  /** A text with a halo, drawn once: strokes of text are slow. */
+  /** Renders a text with a halo once: stroking text is slow. */
   paint(text: string, width: number, theme: ViewTheme, ratio: number, strong: boolean) {
     const context = paper(Math.ceil((width + 8) * ratio), Math.ceil((HEIGHT + 2) * ratio));
     context.scale(ratio, ratio);

@@ -1,8 +1,8 @@
-/** Selecting by a box or a line drawn around points. */
+/** Selecting points with a box or a line drawn around them. */
 import type { ViewTheme } from "./view_theme.ts";
 
 const APART = 3; // pixels between corners of a lasso
-const LEAST = 4; // pixels a box must be wide or high, not to be a click
+const LEAST = 4; // pixels a box must be wide or high to not count as a click
 
 /**
  * Whether a place is inside a closed line, by the even-odd rule.
@@ -17,7 +17,7 @@ export function contains(line: ArrayLike<number>, x: number, y: number) {
   return inside;
 }
 
-/** The four corners of a box. */
+/** Returns the four corners of a box. */
 export const corners = (x0: number, y0: number, x1: number, y1: number) => [x0, y0, x1, y0, x1, y1, x0, y1];
 
 /**
@@ -43,7 +43,7 @@ export function rowsIn(
   return Uint32Array.from(found).sort();
 }
 
-/** A line that is being drawn. */
+/** A line being drawn. */
 export class Trail {
   readonly kind: "box" | "lasso";
   points: number[];
@@ -59,7 +59,7 @@ export class Trail {
     else if (Math.hypot(x - points[points.length - 2], y - points[points.length - 1]) >= APART) points.push(x, y);
   }
 
-  /** The closed line, or null while it is too short to hold anything. */
+  /** The closed line, or null while it is too short to contain anything. */
   line(): number[] | null {
     const [x0, y0, x1, y1] = this.points;
     if (this.kind === "lasso") return this.points.length >= 6 ? this.points : null;

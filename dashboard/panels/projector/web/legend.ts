@@ -10,13 +10,13 @@ import type { ProjectorPanel } from "./panel.ts";
 import type { LegendEntry } from "./svg.ts";
 
 const MOST_SHOWN = 200;
-/** Entries that a picture has room for. */
+/** The most entries that fit in a picture. */
 const MOST_WRITTEN = 30;
 const FOLDED = "stepscope-projector-legend";
 
 const nameOf = ({ label }: Entry): string => label || "(empty)";
 
-/** A dot in a color. */
+/** A colored dot. */
 export function dot(color: string): HTMLElement {
   const made = make("i", { className: "pj-dot" });
   made.style.background = color;
@@ -27,7 +27,7 @@ export class Legend {
   readonly panel: ProjectorPanel;
   readonly title = make("span", { className: "pj-legend-title" });
   readonly all;
-  /** Where it would lie over half of the points it is folded until the user unfolds it. */
+  /** If it would cover half of the points, it is folded until the user unfolds it. */
   folded = (storage.get(FOLDED) ?? (matchMedia("(max-width: 480px)").matches ? "folded" : "")) === "folded";
   readonly folder;
   readonly list = make("div", { className: "pj-legend-list", role: "group", "aria-label": "Categories" });
@@ -58,7 +58,7 @@ export class Legend {
     this.folded = folded;
     this.showFolded();
     storage.set(FOLDED, folded ? "folded" : "unfolded");
-    // Names are cut by the room that they have, which there was none of.
+    // Names are cut to the available space, of which there was none.
     this.drawn = "";
     this.show();
   }
@@ -132,7 +132,7 @@ export class Legend {
     panel.setOff(offAfter(panel.state.off, labels, entry.label, event.shiftKey));
   }
 
-  /** For pictures: what the legend says. */
+  /** The contents of the legend, for pictures. */
   entries(): LegendEntry[] {
     const { coloring: { sort, entries, minimum, maximum }, theme } = this.panel;
     if (sort === "categories") {

@@ -4,17 +4,17 @@ import { make } from "../../../web/core/dom.ts";
 import { fitNames } from "../../../web/core/fitted_names.ts";
 import { arrows } from "../../../web/core/popover.ts";
 
-/** Up and down among the entries of a list. */
+/** Makes the up and down keys move among the entries of a list. */
 export function arrowsIn(list: HTMLElement, entries: string): void {
   bind(list, arrows(list, entries));
 }
 
-/** Cuts the names of entries that are on the page, so that they stay apart. */
+/** Shortens the names of entries on the page so that they remain distinct. */
 export function fitEntries(list: HTMLElement, names: readonly string[]): void {
   fitNames([...list.querySelectorAll<HTMLElement>("bdi")], names);
 }
 
-/** The entry of a list that stands for a point, with its number behind it. */
+/** A list entry that stands for a point, followed by its number. */
 export function entry(
   text: string,
   aside: string,

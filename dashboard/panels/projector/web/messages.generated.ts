@@ -1,6 +1,6 @@
 // Made from stepscope.dashboard.panels.projector.messages by `python -m tools.generate_page`; change them there.
 
-/** The embeddings, and how many series of checkpoints are too many to be opened. */
+/** The embeddings, and the number of series of checkpoints left out because there are too many. */
 export interface EmbeddingsAnswer {
   embeddings: EmbeddingRow[];
   unlisted: number;
@@ -24,31 +24,31 @@ export interface DatasetInfo {
   limits: Record<string, number>;
 }
 
-/** A column before its values: numbers, or the category of each point, -1 for none. */
+/** Header of a column, before its values: numbers, or the category of each point, -1 for none. */
 export interface ColumnHeader {
   name: string;
   kind: "text" | "number";
   categories: string[] | null;
 }
 
-/** What a column says of some points. */
+/** Values of a column at some points, as text. */
 export interface LabelsAnswer {
   texts: string[];
 }
 
-/** How many rows a table has, and some of them: "#" is the place, the others are the columns. */
+/** Number of rows of a table, and some of them: "#" is the position, the other keys are columns. */
 export interface TableAnswer {
   count: number;
   rows: (Record<string, string | number | null>)[];
 }
 
-/** Points that are kept under a key. */
+/** Points kept under a key. */
 export interface RowsKept {
   key: string;
   count: number;
 }
 
-/** All that is known of one point; rows of the file may have been left out. */
+/** Everything known about one point; ``file_row`` may differ from ``row`` because rows of the file were left out. */
 export interface RowAnswer {
   row: number;
   file_row: number;
@@ -56,7 +56,7 @@ export interface RowAnswer {
   norm: number | null;
 }
 
-/** The points nearest to one; null where a distance is not finite. */
+/** The nearest neighbors of a point; null for distances that are not finite. */
 export interface NeighborsAnswer {
   rows: number[];
   distances: (number | null)[];
@@ -65,7 +65,7 @@ export interface NeighborsAnswer {
   milliseconds: number;
 }
 
-/** What a search found, before the rows; what is wrong with its pattern; the key of the rows. */
+/** Header before the rows that a search found: their number, any error in the pattern, and the key of the rows. */
 export interface SearchHeader {
   count: number;
   shown: number;
@@ -73,7 +73,7 @@ export interface SearchHeader {
   key: string;
 }
 
-/** A computation that was begun or found; null where it was only looked for. */
+/** A computation that was started or found; null if it was only looked up and is not known. */
 export interface BegunJob {
   job: string | null;
   state?: "queued" | "running" | "paused" | "done" | "cancelled" | "failed";
@@ -81,12 +81,12 @@ export interface BegunJob {
   notes?: string[];
 }
 
-/** What a computation is after it was acted on. */
+/** State of a computation after an action. */
 export interface ChangedJob {
   state: "queued" | "running" | "paused" | "done" | "cancelled" | "failed";
 }
 
-/** How far a computation is; before the coordinates, and which points they are of, where they have changed. */
+/** Progress of a computation; precedes the coordinates and the points they are of, if the coordinates changed. */
 export interface FrameHeader {
   job: string;
   version: number;
@@ -111,7 +111,7 @@ export interface FrameHeader {
   column?: string;
 }
 
-/** How well a picture keeps neighbors, once that is done; before arrays of all points, named by ``arrays_of``. */
+/** How well a picture preserves neighbors, once known; precedes arrays over all points, named by ``arrays_of``. */
 export interface QualityHeader {
   job: string;
   version: number;
@@ -138,13 +138,13 @@ export interface QualityHeader {
   arrays_of: string[];
 }
 
-/** The first embedding of a file that was taken, and all of them. */
+/** The first embedding of an accepted file, and all of its embeddings. */
 export interface Dropped {
   id: string;
   ids: string[];
 }
 
-/** An embedding of the log directory, or a file that was dropped. */
+/** An embedding of the log directory, or a dropped file. */
 export interface EmbeddingRow {
   id: string;
   run: string;
@@ -162,7 +162,7 @@ export interface DatasetProblem {
   count: number;
 }
 
-/** A column: how many categories it has, if it has any, and whether clusters made it. */
+/** A column: its number of categories, if it has any, and whether it comes from clustering. */
 export interface ColumnInfo {
   name: string;
   kind: "text" | "number";
@@ -173,7 +173,7 @@ export interface ColumnInfo {
   derived: boolean;
 }
 
-/** The pictures of points in one, line by line: the size of one, how many a line has, and where they are. */
+/** Pictures of the points in one image, row by row: the size of one, the number per row, and the image's URL. */
 export interface Sprite {
   width: number;
   height: number;
@@ -181,7 +181,7 @@ export interface Sprite {
   url: string;
 }
 
-/** Of a principal component analysis, what each component explains. */
+/** Variance that each component of a principal component analysis explains. */
 export interface ComponentsFound {
   variances: number[];
   ratios: number[];

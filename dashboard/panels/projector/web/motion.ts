@@ -1,25 +1,25 @@
-/** What moves by itself: the way between two cameras or two sets of places, the end of a throw, a slow turn; and how smoothly. */
+/** Motion on its own: between two cameras or sets of places, the end of a throw, a slow turn; and how smoothly. */
 import { between, type Camera, type Dimensions, panned, type Projection, turned } from "./camera.ts";
 
-/** degrees for a pixel of a drag */
+/** degrees per pixel of a drag */
 export const TURN = 0.4;
-const DECAY_MS = 90; // in which a throw loses two thirds of its speed
-const SLOWEST = 0.02; // pixels in a millisecond
-const SPIN = 0.012; // degrees in a millisecond
+const DECAY_MS = 90; // time in which a throw loses two thirds of its speed
+const SLOWEST = 0.02; // pixels per millisecond
+const SPIN = 0.012; // degrees per millisecond
 const KEPT = 240; // frames
 const LONGEST = 250; // ms between frames of one movement
 /**
- * How much is painted while the picture moves. 0: all; 1: without smooth edges, at one device pixel for a CSS pixel;
- * then of the points every 2nd, 4th, 8th and 16th.
+ * How much is painted while the picture moves. 0: everything; 1: without smooth edges, at one device pixel per CSS
+ * pixel; then also only every 2nd, 4th, 8th, and 16th point.
  */
 const WORST = 5;
-const SLOW_MS = 26; // of painting, from which on the next level is tried
-const FAST_MS = 7; // below which the level before is
+const SLOW_MS = 26; // painting time from which the next level is tried
+const FAST_MS = 7; // painting time below which the previous level is tried
 const SETTLE = 10; // frames between two such decisions
 
 const eased = (share: number) => (share < 0.5 ? 2 * share * share : 1 - (2 - 2 * share) ** 2 / 2);
 
-/** How smoothly movements were painted: frames, ms between them, ms of painting. */
+/** How smoothly movements were painted: frames, ms between them, and ms of painting. */
 export interface Stats {
   count: number;
   p50: number;
@@ -29,7 +29,7 @@ export interface Stats {
   level: number;
 }
 
-/** Times of frames of movements. */
+/** Frame times of movements. */
 export class Pace {
   level = 0;
   gaps: number[] = [];
@@ -47,8 +47,8 @@ export class Pace {
   }
 
   /**
-   * @param now of the frame, ms
-   * @param cost of its painting, ms
+   * @param now time of the frame, ms
+   * @param cost time to paint it, ms
    */
   add(now: number, cost: number) {
     const gap = now - this.last;
@@ -66,7 +66,7 @@ export class Pace {
     if (change) this.since = 0;
   }
 
-  /** The movement ends: the next one is not measured from here. */
+  /** The movement has ended: the next one is not measured from here. */
   rest() {
     this.last = -Infinity;
   }
@@ -88,11 +88,11 @@ export class Pace {
 export class Motion {
   way: { from: Camera; to: Camera; began: number; ms: number } | null = null;
   mix: { began: number; ms: number } | null = null;
-  /** pixels in a millisecond */
+  /** pixels per millisecond */
   thrown: { x: number; y: number; at: number; pan: boolean } | null = null;
   spin = false;
   spunAt = 0;
-  /** Whether a hand holds the cloud. */
+  /** Whether the user is holding the cloud. */
   held = false;
 
   mixed(now: number) {
@@ -103,7 +103,7 @@ export class Motion {
   }
 
   /**
-   * Moves a camera on.
+   * Moves a camera forward in time.
    * @param p its projection, in CSS pixels
    */
   moved(camera: Camera, now: number, p: Projection): Camera {
@@ -126,7 +126,7 @@ export class Motion {
     return camera;
   }
 
-  /** A movement by hand takes over. */
+  /** Stops, because a movement by hand takes over. */
   stop() {
     this.way = null;
     this.thrown = null;

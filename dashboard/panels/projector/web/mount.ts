@@ -1,4 +1,4 @@
-/** Joins the Projector panel to the page: the selector opens embeddings, files that are dropped are listed in it. */
+/** Connects the Projector panel to the page: the selector opens embeddings and lists dropped files. */
 import { counted } from "../../../web/core/numbers.ts";
 import { register } from "../../../web/core/commands.ts";
 import { noUpdate, setProps, settingId } from "../../../web/core/dash.ts";
@@ -19,7 +19,7 @@ register({ panel: "projector", title: "Projector", commands: commandsOf(panel) }
 
 const choose = (id: string) => setProps(ID, { value: id });
 
-/** An entry of the selector. */
+/** An entry in the selector. */
 interface Choice {
   value: string;
   label: string;
@@ -27,8 +27,8 @@ interface Choice {
 }
 
 /**
- * Lists embeddings by run, those that were dropped last.
- * @param unlisted series of checkpoints that are too many to be opened
+ * Lists embeddings by run, with dropped ones last.
+ * @param unlisted number of checkpoint series left out because there are too many
  */
 function offer(embeddings: EmbeddingRow[], unlisted: number): void {
   const groups = new Map<string, Choice[]>();
@@ -48,7 +48,7 @@ function offer(embeddings: EmbeddingRow[], unlisted: number): void {
   setProps(ID, { data: [...groups].map(([group, items]) => ({ group, items })) });
 }
 
-/** The page without any embedding: a file can be dropped on it. */
+/** Sets up the page when there is no embedding: a file can be dropped on it. */
 function empty(host: HTMLElement): void {
   const said = make("p", { className: "pj-note bad", role: "alert" });
   const drop = new Drop({
@@ -56,13 +56,13 @@ function empty(host: HTMLElement): void {
     dataset: null,
     api: new Api(API),
     opened(id) {
-      // Who went to another tab meanwhile stays there.
+      // If the user has gone to another tab in the meantime, stay there.
       if (!document.querySelector("#projector-empty, #projector-host")) return;
       view.update((_params, set) => {
         set("tab", ["projector"]);
         set(settings.id, id);
       });
-      // The page hears of the view behind the next frame, which would be too late.
+      // The page only hears of the view after the next frame, which would be too late.
       setProps("view", { data: view.query() });
       setProps("panel-again", { data: Date.now() });
     },
@@ -73,7 +73,7 @@ function empty(host: HTMLElement): void {
   host.querySelector(".pj-drop-here")?.append(choice, said);
 }
 
-/** Opens what the selector says. */
+/** Opens the embedding in the selector. */
 export function open(id: string | null): unknown {
   const host = document.getElementById("projector-host");
   const tools = document.getElementById("projector-tools");
@@ -82,14 +82,14 @@ export function open(id: string | null): unknown {
   return id;
 }
 
-/** There is no embedding. */
+/** Called when there is no embedding. */
 export function welcome(): string {
   const host = document.getElementById("projector-empty");
   if (host) empty(host);
   return "yes";
 }
 
-/** New data. */
+/** Called when there is new data. */
 export function refresh(revision: number | null): string {
   panel()?.refresh();
   return String(revision ?? "");

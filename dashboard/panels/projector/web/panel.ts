@@ -70,10 +70,10 @@ export class ProjectorPanel extends PanelWithProjection {
   newsAt = -Infinity;
   newsTimer = 0;
   cameraTimer = 0;
-  /** Whether anything was opened yet. */
+  /** Whether anything has been opened yet. */
   started = false;
 
-  /** @param tools the row above, beside the choice of the embedding */
+  /** @param tools the row above, next to the embedding selector */
   constructor(host: HTMLElement, tools: HTMLElement, outside: Outside) {
     super(host, outside);
     host.replaceChildren(this.frame);
@@ -96,7 +96,7 @@ export class ProjectorPanel extends PanelWithProjection {
   }
 
   destroy(): void {
-    // What is on its way is not wanted any more.
+    // Pending responses are no longer wanted.
     this.turn += 1;
     this.job?.leave();
     this.measuring?.abort();
@@ -110,7 +110,7 @@ export class ProjectorPanel extends PanelWithProjection {
 
   // ---- what is open
 
-  /** Opens the embedding that was chosen; the first one as the address asks for it. */
+  /** Opens the chosen embedding; the first one as the address specifies. */
   async open(id: string): Promise<void> {
     const { state } = this;
     const first = !this.started;
@@ -132,7 +132,7 @@ export class ProjectorPanel extends PanelWithProjection {
     if (first) void this.look();
   }
 
-  /** Takes back what belongs to the embedding that was open. */
+  /** Discards what belongs to the previously open embedding. */
   forget(): void {
     const { state } = this;
     const texts = {
@@ -162,8 +162,8 @@ export class ProjectorPanel extends PanelWithProjection {
   }
 
   /**
-   * Reads what is open, and shows it.
-   * @param how `keep`: another step or another state of the same embedding, the camera stays
+   * Loads what is open and shows it.
+   * @param how `keep`: keeps the camera, for another step or another state of the same embedding
    */
   async load({ keep = false }: { keep?: boolean }): Promise<void> {
     const turn = (this.turn += 1);
@@ -214,13 +214,13 @@ export class ProjectorPanel extends PanelWithProjection {
     if (!this.picture) this.say(`Opening the embedding…${seconds ? ` ${seconds} s` : ""}`, "busy");
   }
 
-  /** Another embedding is there, or the address says other things of it. */
+  /** Another embedding is open, or the address specifies something else for it. */
   begin(dataset: Dataset): void {
     this.readSelection(dataset.count);
     this.quality = null;
   }
 
-  /** The address has other settings: shows what they say, of the embedding that is open. */
+  /** Shows the open embedding with the settings that the address has now. */
   async restore(): Promise<void> {
     const { id, step, table, tableOf } = this.state;
     this.state = { ...settings.read(), id, step, table, tableOf };
@@ -234,22 +234,22 @@ export class ProjectorPanel extends PanelWithProjection {
     if (this.focus >= 0) void this.findNearest();
   }
 
-  // ---- what comes from elsewhere
+  // ---- events from elsewhere
 
-  /** A file was dropped. */
+  /** Called when a file was dropped. */
   async opened(id: string): Promise<void> {
     await this.look();
     this.outside.choose(id);
   }
 
-  /** Metadata has come. */
+  /** Called when metadata was added. */
   joined(): void {
     Object.assign(this.state, { color: "", label: "" });
     this.tell({ color: "", label: "" });
     void this.load({});
   }
 
-  /** Clusters have made a column: it is listed, and colors the points. */
+  /** Called when clusters have added a column: lists it and colors the points by it. */
   async addedColumn(name: string | undefined): Promise<void> {
     const { dataset } = this;
     if (!dataset) return;
@@ -279,7 +279,7 @@ export class ProjectorPanel extends PanelWithProjection {
 
   tellCamera(): void {
     if (!this.picture) return;
-    // What was not moved by hand fits everything, in a window of any size.
+    // A view not moved by hand fits everything, whatever the window size.
     this.state.camera = this.view.touched ? this.view.camera() : "";
     this.tell({ camera: this.state.camera });
   }
@@ -322,7 +322,7 @@ export class ProjectorPanel extends PanelWithProjection {
 
   // ---- news
 
-  /** New data in the log directory: says so where it concerns what is open. */
+  /** Checks for new data in the log directory, and reports it if it concerns what is open. */
   refresh(): void {
     clearTimeout(this.newsTimer);
     const wait = this.newsAt + NEWS_MS - performance.now();
@@ -357,7 +357,7 @@ export class ProjectorPanel extends PanelWithProjection {
   }
 
   setNews(text: string, reload = true): void {
-    // The button that may be under the hand stays.
+    // Keep the button, which the user may be pressing.
     if (text === (this.news.firstChild?.textContent ?? "")) return;
     this.news.hidden = !text;
     this.news.replaceChildren(
@@ -366,7 +366,7 @@ export class ProjectorPanel extends PanelWithProjection {
     );
   }
 
-  /** Shows what is there now: the newest step where that was shown. */
+  /** Shows the current data: the newest step if the newest was shown before. */
   reload(): void {
     if (this.state.step !== null && this.state.step === this.dataset?.info.steps.at(-1)) {
       this.state.step = null;
@@ -378,7 +378,7 @@ export class ProjectorPanel extends PanelWithProjection {
   // ---- size and theme
 
   fit(): void {
-    // Hears of it too when it is taken off the page, with what it observes.
+    // Also called when the panel and what it observes are taken off the page.
     if (!this.root.isConnected) return this.destroy();
     const top = this.root.getBoundingClientRect().top + window.scrollY;
     this.root.style.height = `${Math.max(window.innerHeight - top - 8, 360)}px`;
@@ -407,7 +407,7 @@ export class ProjectorPanel extends PanelWithProjection {
 
 let shown: ProjectorPanel | null = null;
 
-/** Puts the panel into its host, or finds it there. */
+/** Returns the panel in its host, creating it if needed. */
 export function mount(host: HTMLElement, tools: HTMLElement, outside: Outside): ProjectorPanel {
   if (shown?.root === host) return shown;
   shown?.destroy();

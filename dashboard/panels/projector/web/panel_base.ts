@@ -1,4 +1,4 @@
-/** What the Projector panel knows and owns: the state that the layers of the panel share, and what it says. */
+/** The state that the layers of the Projector panel share, and the panel's messages. */
 import * as settings from "./settings.ts";
 import { Api, type Dataset } from "./data.ts";
 import { Appearance } from "./appearance.ts";
@@ -27,22 +27,22 @@ export const SIDES = "stepscope-projector-sides";
 const MOST_DEFAULT_COLORS = 50;
 
 export interface Outside {
-  /** The address of the routes. */
+  /** Address of the routes. */
   api: string;
   /** Opens another embedding. */
   choose: (id: string) => void;
-  /** @param unlisted series of checkpoints that are too many to be opened */
+  /** @param unlisted number of checkpoint series left out because there are too many */
   offer: (embeddings: EmbeddingRow[], unlisted: number) => void;
 }
 
-/** What is in the picture: coordinates of all points, how many columns they have, and the projection. */
+/** The content of the picture: coordinates of all points, how many columns they have, and the projection. */
 export interface Picture {
   values: Float32Array;
   dimensions: 2 | 3;
   key: Projection;
 }
 
-/** The points nearest to one. */
+/** The points nearest to one point. */
 export interface Nearest {
   row: number;
   rows: number[];
@@ -51,10 +51,10 @@ export interface Nearest {
   space: "picture" | "original";
 }
 
-/** Why nothing is begun: an axis is not said yet, there are too few points, or somebody has to press Run. */
+/** Why nothing has started: an axis is undefined, there are too few points, or the user has to press Run. */
 export type Waiting = "" | "axes" | "few" | "run";
 
-/** How routes are told which picture is meant: the job, which of its steps, and which components are shown. */
+/** How requests identify a picture: the job, which of its steps, and which components are shown. */
 export interface PictureOf {
   job: string | undefined;
   frame: number | null;
@@ -62,7 +62,7 @@ export interface PictureOf {
   [name: string]: string | number | null | undefined;
 }
 
-/** Who selected something. */
+/** The source of a selection. */
 export type Origin = "cloud" | "table" | "search" | "list" | "legend";
 
 export abstract class PanelBase extends Appearance {
@@ -73,11 +73,11 @@ export abstract class PanelBase extends Appearance {
   dataset: Dataset | null = null;
   embeddings: EmbeddingRow[] = [];
   loading = 0;
-  /** What the address names was not there; it may come. */
+  /** Whether the embedding named in the address was missing; it may still appear. */
   isMissing = false;
   theme: Theme;
   job: Job | null = null;
-  /** Steps that are projected together; null where it is one alone. */
+  /** Steps that are projected together; null for a single one. */
   stepsOfJob: number[] | null = null;
   waiting: Waiting = "";
   /** The components of a principal component analysis, of which two or three are shown. */
@@ -91,13 +91,13 @@ export abstract class PanelBase extends Appearance {
   isolated: Uint32Array | null = null;
   hidden = new Set<number>();
   found: Uint32Array | null = null;
-  /** Which points are drawn (1), faded (2) or left out (0); null for all. */
+  /** Which points are drawn (1), faded (2), or left out (0); null for all. */
   visible: Uint8Array | null = null;
   visibleCount: number | null = null;
   /** Whether the selection is too large for the address. */
   linkTooLong = false;
 
-  /** Which columns beside the cloud are wanted; where nothing is said, those that there is room for. */
+  /** Which columns beside the cloud are wanted; if unspecified, those that fit. */
   readonly sides: { left?: boolean; right?: boolean } = JSON.parse(storage.get(SIDES) || "{}");
   readonly tip = make("div", { className: "pj-tip", hidden: true });
   readonly message = make("div", { className: "pj-message", role: "status" });
@@ -129,13 +129,13 @@ export abstract class PanelBase extends Appearance {
 
   // ---- which columns
 
-  /** The column that is named for a purpose; by itself the best there is. "-" is none. */
+  /** Returns the column chosen for a purpose, or else the best available. "-" is none. */
   columnFor(chosen: string, purpose: "color" | "label"): string {
     const { dataset } = this;
     if (!dataset || chosen === "-") return "";
     if (chosen && (chosen.startsWith("@") || dataset.infoOf(chosen))) return chosen;
     const usable = dataset.columnInfos.filter(({ name }) => !NEXT_COLUMNS.includes(name));
-    // Of a name that many points share, the one they are colored by tells most.
+    // Of columns whose values many points share, the one they are colored by is the most telling.
     if (purpose === "label") {
       const name = usable.find(({ kind, categories }) =>
         kind === "text" && (categories === null || categories > MOST_DEFAULT_COLORS)
@@ -149,7 +149,7 @@ export abstract class PanelBase extends Appearance {
     );
     const few = grouped.filter(({ categories }) => categories <= MOST_DEFAULT_COLORS);
     const named = few.find(({ name }) => /label|class|categor|type|cluster|target/i.test(name));
-    // Every text its own color tells nothing.
+    // If every text had its own color, the colors would tell nothing.
     const many = grouped.find(({ categories }) => categories * 2 <= dataset.count);
     return (named ?? few[0] ?? many ??
       usable.find(({ kind, minimum, maximum }) => kind === "number" && minimum !== maximum))?.name ?? "";
@@ -163,15 +163,15 @@ export abstract class PanelBase extends Appearance {
     return this.columnFor(this.state.label, "label");
   }
 
-  // ---- words
+  // ---- messages
 
-  /** Puts settings into the address. */
+  /** Writes settings to the address. */
   tell(reported: Reported): void {
-    // Another panel may have the page by now.
+    // Another panel may own the page by now.
     if (this.root.isConnected) settings.tell(reported);
   }
 
-  /** @param again where asking once more may help */
+  /** @param again set if asking once more may help */
   say(text: string, sort: "" | "busy" | "bad" = "", again?: () => unknown): void {
     this.message.textContent = text;
     if (again) this.message.append(retryButton(again));
@@ -179,7 +179,7 @@ export abstract class PanelBase extends Appearance {
     this.message.hidden = !text;
   }
 
-  /** Something that leaves the picture as it is. */
+  /** Shows a message that leaves the picture as it is. */
   notify(text: string, sort: "problem" | "info" = "problem"): void {
     if (!text) return;
     this.stage.querySelector(".pj-toast")?.remove();

@@ -1,4 +1,4 @@
-/** Which point is under the pointer: a grid over the places on the screen, made when it is first asked for. */
+/** Which point is under the pointer: a grid over the places on the screen, built when first needed. */
 
 const CELL = 16; // pixels
 
@@ -7,12 +7,12 @@ export class Grid {
   readonly y: Float32Array;
   readonly across: number;
   readonly down: number;
-  /** Where each cell's rows begin in `rows`; in a cell they keep their order. */
+  /** Where each cell's rows begin in `rows`; within a cell they keep their order. */
   readonly starts: Uint32Array;
   readonly rows: Uint32Array;
 
   /**
-   * @param rows from the back to the front
+   * @param rows from back to front
    * @param x by row
    * @param width pixels
    */
@@ -34,7 +34,7 @@ export class Grid {
     for (let n = 0; n < rows.length; n += 1) this.rows[at[cells[n]]++] = rows[n];
   }
 
-  /** Places outside the picture are in the cell of its edge. */
+  /** Places outside the picture belong to the nearest cell at its edge. */
   cell(x: number, y: number) {
     const column = Math.min(this.across - 1, Math.max(0, Math.floor(x / CELL)));
     const line = Math.min(this.down - 1, Math.max(0, Math.floor(y / CELL)));
@@ -42,7 +42,7 @@ export class Grid {
   }
 
   /**
-   * Calls `each` with the rows of all cells that come within `reach` of a place.
+   * Calls `each` with the rows of all cells within `reach` of a place.
    * @param reach pixels
    */
   around(x: number, y: number, reach: number, each: (row: number) => void) {
@@ -56,11 +56,11 @@ export class Grid {
   }
 
   /**
-   * The point under the pointer: of those whose disc holds it the one nearest to the eye, or else the nearest within `slack`.
+   * The point under the pointer: the one nearest to the eye whose disc contains it, or else the nearest within `slack`.
    * @param slack pixels beyond the disc
    * @param most the largest radius
    * @param height greater is nearer to the eye
-   * @returns row, -1 where none is
+   * @returns row, -1 if there is none
    */
   at(
     x: number,
@@ -74,7 +74,7 @@ export class Grid {
     this.around(x, y, most + slack, (row) => {
       const gap = Math.hypot(this.x[row] - x, this.y[row] - y) - radius(row);
       if (gap > slack || (inside && gap > 0)) return;
-      // Equal heights: the later row was painted over the earlier one.
+      // At equal heights, the later row was painted over the earlier one.
       const rank = gap <= 0 ? -height(row) : gap;
       if (gap <= 0 && !inside) [inside, best] = [true, Infinity];
       if (rank <= best) [found, best] = [row, rank];

@@ -1,4 +1,4 @@
-/** The sprite of an embedding as the cloud needs it: the picture of point i in place i. */
+/** The sprite of an embedding as the cloud needs it: the picture of point i at place i. */
 
 import { paper } from "./canvas.ts";
 import type { Dataset } from "./data.ts";
@@ -15,7 +15,7 @@ export async function load(
   return dataset.fileRows ? moved(image, sprite, dataset) : image;
 }
 
-/** Where rows of the file were left out, the pictures behind them move up. */
+/** If rows of the file were left out, the pictures after them move up. */
 function moved(
   image: HTMLImageElement,
   { width, height, across }: Sprite,

@@ -1,4 +1,4 @@
-/** The view as a picture of any size: painted again, not a copy of the screen. */
+/** The view as a picture of any size: painted again, not copied from the screen. */
 import * as svg from "./svg.ts";
 import * as viewTheme from "./view_theme.ts";
 import { CanvasPen } from "../../../web/lines/pen.ts";
@@ -6,11 +6,11 @@ import { paper } from "./canvas.ts";
 import { Raster } from "./raster.ts";
 import type { View } from "./view.ts";
 
-const MOST_SIDE = 8192; // pixels, which all browsers can hold
+const MOST_SIDE = 8192; // pixels, a size every browser supports
 
 export interface PngOptions extends svg.Around {
   scale?: number;
-  /** another one than the page's */
+  /** overrides the page's background */
   background?: string;
 }
 

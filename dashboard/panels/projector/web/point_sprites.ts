@@ -1,21 +1,21 @@
 /**
- * Discs as lists of pixels, made once for each radius and place within a pixel, so that a point costs only its pixels.
+ * Discs as lists of pixels, made once per radius and subpixel place, so that drawing a point costs only its pixels.
  *
- * A stamp's pixels are offsets from the pixel that holds the middle: first those wholly inside, then those of the rim with
- * the share of them that is covered.
+ * A stamp's pixels are offsets from the pixel containing its middle: first those wholly inside, then those of the rim
+ * with the share of each that is covered.
  */
 
-export const QUARTERS = 4; // steps of the radius and of the place in one pixel
-export const LARGEST = 28; // pixels of radius
-const RIM_FROM = 3.5; // pixels of radius from which on a disc has a rim of another shade
+export const QUARTERS = 4; // steps of the radius and of the place within a pixel
+export const LARGEST = 28; // radius in pixels
+const RIM_FROM = 3.5; // radius in pixels from which a disc has a rim of another shade
 const RIM = 0.9; // pixels
-const FULL = 64; // the most that a share of a pixel counts: two channels at once still fit into 31 bits
+const FULL = 64; // the value of a fully covered pixel: two channels at once still fit into 31 bits
 const FIRST_ROOM = 4096;
 
 export class Stamps {
   readonly stride: number;
   readonly smooth: boolean;
-  /** Where the pixels of a stamp begin (0: not made yet), where its rim does, and where it ends. */
+  /** Where a stamp's pixels begin (0: not made yet), where its rim begins, and where it ends. */
   readonly start: Int32Array;
   readonly rim: Int32Array;
   readonly end: Int32Array;
@@ -24,7 +24,7 @@ export class Stamps {
   used = 1;
 
   /**
-   * @param stride pixels of a line of the picture
+   * @param stride pixels per line of the picture
    * @param smooth whether edges are anti-aliased
    */
   constructor(stride: number, smooth: boolean) {
@@ -47,7 +47,7 @@ export class Stamps {
     for (let row = -reach; row <= reach; row += 1) {
       for (let column = -reach; column <= reach; column += 1) {
         const far = Math.hypot(column + 0.5 - x, row + 0.5 - y);
-        // A disc smaller than a pixel still shows, paler.
+        // A disc smaller than a pixel is still visible, but paler.
         const share = radius < 0.5
           ? (far < 0.71 ? radius * 2 * (1 - far) : 0)
           : Math.min(1, Math.max(0, radius + 0.5 - far));

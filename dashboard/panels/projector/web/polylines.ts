@@ -1,10 +1,10 @@
-/** Lines through consecutive points: by a column with the next row, or in the order of a column. */
+/** Lines through consecutive points: from a column that names the next row, or in the order of a column. */
 import type { Column, Dataset, TextColumn } from "./data.ts";
 
-/** Columns that say which point comes next, as TensorBoard has them. */
+/** Columns that name the next point, as in TensorBoard. */
 export const NEXT_COLUMNS = ["__next__", "__seq_next__"];
 
-/** Pairs of rows that a line joins. */
+/** Returns the pairs of rows that lines join. */
 export async function pairsOf(dataset: Dataset, name: string): Promise<Uint32Array> {
   const column = await dataset.column(name);
   if (NEXT_COLUMNS.includes(name)) return following(await numbersOf(dataset, column), dataset.fileRows);
@@ -24,7 +24,7 @@ async function numbersOf(dataset: Dataset, column: Column): Promise<ArrayLike<nu
 
 /**
  * @param numbers rows of the file
- * @param fileRows where some were left out, those of the points
+ * @param fileRows the points' rows in the file, if some were left out
  */
 export function following(numbers: ArrayLike<number>, fileRows: Uint32Array | null): Uint32Array {
   const pairs: number[] = [];
@@ -36,7 +36,7 @@ export function following(numbers: ArrayLike<number>, fileRows: Uint32Array | nu
   return Uint32Array.from(pairs);
 }
 
-/** One line through each category, in the order of the rows. */
+/** One line through each category, in row order. */
 export function through({ values }: Pick<TextColumn, "values">): Uint32Array {
   const pairs: number[] = [];
   const last = new Map<number, number>();
@@ -49,7 +49,7 @@ export function through({ values }: Pick<TextColumn, "values">): Uint32Array {
   return Uint32Array.from(pairs);
 }
 
-/** One line through all numbers in their order. */
+/** One line through all numbers in ascending order. */
 export function ordered(numbers: ArrayLike<number>): Uint32Array {
   const rows = Array.from(numbers, (_, row) => row).filter((row) => Number.isFinite(numbers[row]))
     .sort((a, b) => numbers[a] - numbers[b] || a - b);
@@ -57,8 +57,8 @@ export function ordered(numbers: ArrayLike<number>): Uint32Array {
 }
 
 /**
- * Each line in the color of the point that it begins at.
- * @param rgba of the points
+ * Colors each line like the point it begins at.
+ * @param rgba colors of the points
  */
 export function colorsOf(pairs: Uint32Array, rgba: Uint8Array) {
   const out = new Uint8Array(pairs.length * 2);

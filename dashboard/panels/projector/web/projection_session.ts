@@ -1,4 +1,4 @@
-/** How the Projector panel gets its pictures: projections as jobs of the server, frames, steps, and their quality. */
+/** How the Projector panel gets its pictures: projections as server jobs, frames, steps, and their quality. */
 import { counted } from "../../../web/core/numbers.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { progressText, someOf, spread } from "./frames.ts";
@@ -12,24 +12,24 @@ import type { Axis, Frame as Box } from "./axes.ts";
 import type { PictureOf, Waiting } from "./panel_base.ts";
 import type { AxesState } from "./settings.ts";
 
-/** Points up to which slow methods start by themselves. */
+/** Slow methods start automatically up to this many points. */
 const MOST_AT_ONCE = 20_000;
 const GLIDE_MS = 450;
-/** Neighbors of each point that a measure looks at. */
+/** Neighbors of each point that a measure considers. */
 const COUNT = 12;
 
 export abstract class PanelWithProjection extends PanelWithSelection {
-  /** Projections that were asked for. */
+  /** How many projections have been requested. */
   requested = 0;
-  /** The order of the job, as text. */
+  /** The job's order, as text. */
   ordered = "";
   /** Which of several pictures is shown. */
   shownIndex: number | null | undefined = undefined;
-  /** At which the pictures of several steps are drawn. */
+  /** The scale at which the pictures of several steps are drawn. */
   scale: Box | null = null;
   measuring: AbortController | null = null;
 
-  // ---- what is asked for
+  // ---- requests
 
   setProjection(projection: Projection): void {
     if (projection === this.state.projection) return;
@@ -52,7 +52,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     } else void this.project({});
   }
 
-  /** Puts a component along an axis; the one that lay there goes where that was. */
+  /** Puts a component along an axis; the one it replaces moves to where it was. */
   setComponent(axis: number, component: number): void {
     const components = [...this.state.components];
     const other = components.indexOf(component);
@@ -72,7 +72,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     void this.changedSettings();
   }
 
-  /** Only the isolated points are projected. */
+  /** Sets whether only the isolated points are projected. */
   setOnly(on: boolean): void {
     this.state.only = on;
     this.tell({ only: on });
@@ -86,7 +86,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     void this.project({ keepCamera: true });
   }
 
-  /** @param projection that it is a setting of */
+  /** @param projection the method that the setting belongs to */
   setKnob(projection: Projection, name: string, value: KnobValue): void {
     const { state } = this;
     state.methods[projection][name] = value;
@@ -108,13 +108,13 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     if (this.state.projection === "custom") void this.project({});
   }
 
-  /** Fast methods follow at once; a slow one says that its picture is of other settings. */
+  /** Reruns a fast method at once; a slow one reports that its picture was made with other settings. */
   async changedSettings(): Promise<void> {
     if (!METHODS[this.state.projection].slow) return await this.project({});
     this.controls.show();
   }
 
-  /** What the server is asked to work out, for the settings as they are. */
+  /** Returns what the server is asked to compute for the current settings. */
   async order(dataset: NonNullable<typeof this.dataset>) {
     const { projection, methods, dimensions, axes, only, aligned, sphere, supervise } = this.state;
     const given = Object.entries(methods[projection]).filter(([, value]) => value !== null);
@@ -126,7 +126,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     const steps = together ? someOf(dataset.info.steps, dataset.step) : null;
     return {
       ...dataset.at,
-      // Steps that are projected together are one order, whichever of them is shown.
+      // Steps that are projected together share one order, whichever of them is shown.
       step: steps ? null : dataset.step,
       steps,
       projection,
@@ -140,7 +140,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     };
   }
 
-  /** The column that the points are colored by, where it is one. */
+  /** The column that the points are colored by, if any. */
   get columnOfColors(): string {
     return this.colorBy.startsWith("@") ? "" : this.colorBy;
   }
@@ -148,8 +148,8 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   // ---- jobs
 
   /**
-   * Begins the projection that is chosen, or finds it where it was begun before.
-   * @param how `run`: also where it is a long one
+   * Starts the chosen projection, or finds it if it was started before.
+   * @param how `run`: even if it takes long
    */
   async project({ keepCamera = false, run = false }: { keepCamera?: boolean; run?: boolean }): Promise<void> {
     const { dataset, state } = this;
@@ -177,7 +177,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
       this.ordered = JSON.stringify(order);
       this.stepsOfJob = order.steps;
       if (order.steps) job.index = Math.max(order.steps.indexOf(dataset.step ?? NaN), 0);
-      // What takes long begins when it is asked for; what is known already is shown at once.
+      // Slow projections start only on request; known results are shown at once.
       const known = await job.start("project", {
         ...order,
         only_if_known: slow && !run && dataset.count > MOST_AT_ONCE,
@@ -188,7 +188,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     }
   }
 
-  /** Nothing is begun until somebody does something. */
+  /** Starts nothing until the user acts. */
   hold(reason: Waiting): void {
     this.waiting = reason;
     this.job = this.stepsOfJob = null;
@@ -197,7 +197,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     if (!this.picture) void this.showSomething();
   }
 
-  /** Something to look at while a long projection waits for its start: two principal components. */
+  /** Shows something while a long projection waits to be started: two principal components. */
   async showSomething(): Promise<void> {
     const { dataset } = this;
     const job = new Job(this.api, (frame) => {
@@ -212,7 +212,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     }
   }
 
-  /** Whether what is chosen is what is in the picture. */
+  /** Whether the picture was made with other settings than those chosen. */
   async isStale(): Promise<boolean> {
     const { dataset } = this;
     return Boolean(dataset && this.job && this.ordered && JSON.stringify(await this.order(dataset)) !== this.ordered);
@@ -224,7 +224,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
       this.shownIndex = job.index;
       this.showFrame(frame, { glide: other || job.updates === 1, keepCamera: keepCamera || job.updates > 1 });
       if (other && job.ended) this.setQuality(null);
-      // Neighbors in the picture are those of another one now; while it moves they are left alone.
+      // Neighbors in the picture are now those of another one; while it moves, they are left alone.
       if (this.state.space === "picture" && this.focus >= 0 && (job.ended || this.nearest?.space !== "picture")) {
         void this.findNearest();
       }
@@ -236,7 +236,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     this.steps.show();
   }
 
-  /** Draws a frame: of a principal component analysis the components that are chosen. */
+  /** Draws a frame; for a principal component analysis, the chosen components. */
   showFrame(
     frame: Partial<Frame>,
     { glide, keepCamera, as = this.state.projection }: { glide: boolean; keepCamera: boolean; as?: Projection },
@@ -254,7 +254,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     const same = !fresh && this.picture?.key === as;
     this.picture = { values, dimensions: shown, key: as };
     this.say("");
-    // Steps stand beside each other at one scale.
+    // All steps are drawn at one scale.
     if (!this.stepsOfJob || frame.state !== "done") this.scale = null;
     else this.scale ??= frameOf(values, shown, rows);
     view.setPoints(values, shown, {
@@ -293,7 +293,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     return named.length === 1 ? [...named, { name: "greatest remaining variance", share: null }] : named;
   }
 
-  /** Tells a view that has points for the first time everything else. */
+  /** Applies everything else to a view that has points for the first time. */
   dress(): void {
     const { view } = this;
     const { points, grid, perspective } = this.state;
@@ -308,7 +308,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   }
 
   /**
-   * Follows the picture of the step that is chosen, of a job of several.
+   * Follows the picture of the chosen step, in a job with several.
    * @returns whether there is such a job
    */
   showStep(): boolean {
@@ -329,7 +329,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     }
   }
 
-  /** Pauses, goes on, begins. */
+  /** Pauses, resumes, or starts. */
   async pauseOrRun(): Promise<void> {
     if (!METHODS[this.state.projection].slow) return;
     const state = this.job?.state;
@@ -338,12 +338,12 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     else await this.project({ run: true });
   }
 
-  /** What the job is at, in the corner of the cloud. */
+  /** Shows the job's progress in the corner of the cloud. */
   showStatus(): void {
     const { picture, state } = this;
     const frame = this.job?.frame;
     let text = frame ? progressText(frame, METHODS[state.projection].title) : "";
-    // The left column says why.
+    // The left column gives the reason.
     if ((frame?.state === "failed" && !this.frame.classList.contains("no-left")) || this.waiting) {
       text = picture && picture.key !== state.projection ? `Still showing ${METHODS[picture.key].title}` : "";
     }
@@ -371,7 +371,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     if (this.colorBy.startsWith("@")) void this.recolor();
   }
 
-  /** Another picture of the same job is shown. */
+  /** Called when another picture of the same job is shown. */
   remeasure(): void {
     this.setQuality(null);
     if (this.job?.state === "done") void this.measure(false);
@@ -379,8 +379,8 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   }
 
   /**
-   * Measures how far the picture keeps neighbors.
-   * @param requested by hand; large data is only measured then
+   * Measures how well the picture keeps neighbors.
+   * @param requested by the user; large data is only measured then
    */
   async measure(requested: boolean): Promise<void> {
     const { job, dataset } = this;

@@ -7,23 +7,23 @@ export interface Measured {
   state: "done";
   trustworthiness: number;
   continuity: number;
-  /** null where there are no categories */
+  /** null if there are no categories */
   hit: number | null;
   kept: number;
-  /** Neighbors that were looked at for each point. */
+  /** Neighbors considered for each point. */
   count: number;
-  /** Points that it was measured on, where not on all. */
+  /** Points it was measured on, if not all. */
   sampled: number | null;
-  /** Whose categories are hit. */
+  /** The column whose categories count as hits. */
   column: string;
-  /** Of each point, by the names of `TRUST`; NaN for those that are not in the picture. */
+  /** Values for each point, by the names of `TRUST`; NaN for points not in the picture. */
   points: Partial<Record<string, Float32Array>>;
 }
 export type Quality = { state: "running"; progress: number } | { state: "failed"; message: string } | Measured;
 
 /**
- * What the answer says once the measuring is done.
- * @param rows of the points that are in the picture; null for all
+ * Reads the answer once the measuring is done.
+ * @param rows of the points in the picture; null for all
  * @param count of all points
  */
 export function qualityOf(
@@ -58,7 +58,7 @@ export function qualityOf(
   };
 }
 
-/** What the numbers mean, in words. */
+/** Puts into words what the numbers mean. */
 export function sentence(
   { trustworthiness, continuity, kept, count }: Pick<Measured, "trustworthiness" | "continuity" | "kept" | "count">,
 ): string {

@@ -1,23 +1,23 @@
 /**
- * The cloud as pixels, painted by the processor: back to front, as discs, pictures and thin lines.
+ * The cloud as pixels, painted by the CPU: back to front, as discs, pictures, and thin lines.
  *
- * Painted here and not through WebGL because a browser without a graphics card is several times slower at the same points
- * through its software WebGL, and one way serves everywhere: the screen, pictures of any size, and picking, which needs
- * the places on the screen anyhow.
+ * Painted here and not through WebGL because a browser without a graphics card falls back to software WebGL, which is
+ * several times slower at the same points, and because one way serves everywhere: the screen, pictures of any size, and
+ * picking, which needs the places on the screen anyway.
  */
 import type { Projection } from "./camera.ts";
 import type { Rgb } from "../../../web/core/color.ts";
 import { LARGEST, QUARTERS, Stamps } from "./point_sprites.ts";
 
-export const PAD = 60; // pixels around the picture that are painted but not shown, so that no disc needs to be cut
-export const CULL = 30; // pixels outside the picture from which on a disc is left out: with the largest disc that stays within PAD
-export const LEVELS = 512; // of depth
+export const PAD = 60; // pixels around the picture that are painted but not shown, so that no disc needs clipping
+export const CULL = 30; // pixels outside the picture beyond which discs are left out: the largest disc stays within PAD
+export const LEVELS = 512; // depth levels
 const OUT = 0xffff;
 const MOST_FOG = 0.66;
-const FOG_FROM = 0.25; // share of the depth of the cloud that has none
+const FOG_FROM = 0.25; // share of the cloud's depth that has no fog
 export const FULL = 64;
-const FADED = 11; // of 64: how strongly points are painted that are only a background
-const NEAREST = 2.6; // how much larger than at the target a point can be, and how much smaller
+const FADED = 11; // out of 64: how strongly points in the background are painted
+const NEAREST = 2.6; // how much larger than at the target a point can be; next, how much smaller
 const FARTHEST = 0.55;
 
 /** Layers of the picture, from the back: faded points, points, points that stand out. */
@@ -25,10 +25,10 @@ const LAYERS = 3;
 
 export interface Cloud {
   count: number;
-  /** places at the start of an animation, three for a point */
+  /** places at the start of an animation, three numbers per point */
   from: Float32Array;
   to: Float32Array;
-  /** 0..1 of the way from `from` to `to` */
+  /** 0..1, how far along from `from` to `to` */
   share: number;
   /** as pixels */
   colors: Uint32Array;
@@ -36,34 +36,34 @@ export interface Cloud {
   visible: Uint8Array | null;
   /** 0..1 */
   sizes: Float32Array | null;
-  /** 0, or where a point stands out the number of its ring, from 1 */
+  /** 0, or the number of the ring of a point that stands out, from 1 */
   marks: Uint8Array;
-  /** radius of the ball around the middle of the cube that holds all */
+  /** radius of the ball around the middle of the cube that contains all points */
   reach: number;
 }
 export interface Look {
-  /** pixels of a point at the target */
+  /** a point's radius in pixels at the target */
   radius: number;
   /** as a pixel */
   background: number;
   /** 0..1 */
   opacity: number;
-  /** of how many points one is painted */
+  /** one of this many points is painted */
   every: number;
   /** whether edges are anti-aliased */
   smooth: boolean;
-  /** colors as pixels by mark */
+  /** colors as pixels, by mark */
   rings: number[];
-  /** pixels of their width */
+  /** width of the rings in pixels */
   ring: number;
-  /** pixels outside the picture from which on points are left out */
+  /** pixels outside the picture beyond which points are left out */
   margin: number;
 }
 
-/** What lines are drawn on. */
+/** A surface for drawing lines. */
 export type Lines = Pick<Raster, "line">;
 
-/** A color of two, `share` of 64 of the first. */
+/** Mixes two colors, with `share` of 64 of the first. */
 export const mixed = (color: number, below: number, share: number) =>
   (0xff000000 |
     (((((below & 0xff00ff) * (FULL - share) + (color & 0xff00ff) * share + 0x200020) >> 6) & 0xff00ff) |
@@ -78,12 +78,12 @@ export class Raster {
   pixels: Uint32Array = new Uint32Array(0);
   smooth = new Stamps(0, true);
   coarse = new Stamps(0, false);
-  /** Places on the screen, in pixels of the picture; of points that are not painted they mean nothing. */
+  /** Places on the screen, in picture pixels; meaningless for points that are not painted. */
   x = new Float32Array(0);
   y = new Float32Array(0);
-  /** Level of depth and layer, or OUT. */
+  /** Depth level and layer, or OUT. */
   level = new Uint16Array(0);
-  /** Painted points, from the back. */
+  /** Painted points, back to front. */
   order = new Uint32Array(0);
   painted = 0;
   counts = new Uint32Array(LEVELS * LAYERS + 1);
@@ -103,12 +103,12 @@ export class Raster {
     this.coarse = new Stamps(this.stride, false);
   }
 
-  /** @param context of the size given */
+  /** @param context of the given size */
   put(context: CanvasRenderingContext2D) {
     if (this.image) context.putImageData(this.image, -PAD, -PAD, PAD, PAD, this.width, this.height);
   }
 
-  /** Places all points of a cloud and puts them in order. */
+  /** Places all points of a cloud and sorts them. */
   place(cloud: Cloud, p: Projection, look: Look) {
     if (this.x.length < cloud.count) {
       const room = Math.ceil(cloud.count * 1.2);
@@ -125,7 +125,7 @@ export class Raster {
     this.sort(cloud.count);
   }
 
-  /** What all points of a level of depth have in common: fog and radius. */
+  /** Computes what all points at a depth level share: fog and radius. */
   levels(cloud: Cloud, p: Projection, look: Look) {
     const [low, high] = p.dimensions === 2
       ? [p.away - 1, p.away + 1]
@@ -206,7 +206,7 @@ export class Raster {
     }
   }
 
-  /** Pixels of radius of a painted point. */
+  /** The radius of a painted point in pixels. */
   radiusOf(row: number, sizes: Float32Array | null) {
     return this.radii[this.level[row] % LEVELS] * (sizes ? sizeOf(sizes[row]) : 1);
   }
@@ -219,7 +219,7 @@ export class Raster {
     this.pixels.fill(background);
   }
 
-  /** Paints the points placed before as discs. */
+  /** Paints the previously placed points as discs. */
   discs(cloud: Cloud, look: Look) {
     const { x: xs, y: ys, level, order, radii, fogs, stride, pixels, painted } = this;
     const stamps = look.smooth ? this.smooth : this.coarse;
@@ -234,7 +234,7 @@ export class Raster {
       let radius = radii[k] * QUARTERS;
       if (sizes !== null) radius *= sizeOf(sizes[i]);
       const quarters = radius > most ? most : radius < 1 ? 1 : (radius + 0.5) | 0;
-      // Quarters of pixels, counted from the corner of the margin so that none is negative.
+      // Quarter pixels, counted from the corner of the margin so that none is negative.
       const qx = ((xs[i] + PAD) * 4) | 0;
       const qy = ((ys[i] + PAD) * 4) | 0;
       const key = (quarters << 4) | ((qy & 3) << 2) | (qx & 3);
@@ -253,8 +253,8 @@ export class Raster {
   }
 
   /**
-   * A disc of one color at a place.
-   * @param alpha of 64
+   * Paints a disc of one color at a place.
+   * @param alpha out of 64
    */
   disc(x: number, y: number, radius: number, color: number, alpha: number) {
     const [qx, qy] = [((x + PAD) * 4) | 0, ((y + PAD) * 4) | 0];
@@ -268,8 +268,8 @@ export class Raster {
   }
 
   /**
-   * A thin line. Cut at the picture's edge.
-   * @param alpha of 64
+   * Paints a thin line, clipped at the picture's edge.
+   * @param alpha out of 64
    */
   line(x0: number, y0: number, x1: number, y1: number, color: number, alpha: number) {
     const cut = cutLine(x0 + PAD, y0 + PAD, x1 + PAD, y1 + PAD, this.stride - 2, this.height + 2 * PAD - 2);
@@ -281,7 +281,7 @@ export class Raster {
     for (let k = 0; k <= steps; k += 1) {
       const x = ax + ((bx - ax) * k) / steps;
       const y = ay + ((by - ay) * k) / steps;
-      // Two pixels across the line share its width, so that it has no stairs (X. Wu, 1991).
+      // Two pixels across the line share its width, so that it has no jagged steps (X. Wu, 1991).
       const across = upright ? x : y;
       const share = Math.round((across - Math.floor(across)) * alpha);
       const at = (y | 0) * stride + (x | 0);
@@ -292,7 +292,7 @@ export class Raster {
   }
 }
 
-/** @param alpha of 64 */
+/** @param alpha out of 64 */
 function stampOnto(
   pixels: Uint32Array,
   stamps: Stamps,
@@ -330,7 +330,7 @@ function stampOnto(
   }
 }
 
-/** Part of a line within 0..width and 0..height (Liang and Barsky, 1984); null where none is. */
+/** The part of a line within 0..width and 0..height (Liang and Barsky, 1984); null if there is none. */
 export function cutLine(
   x0: number,
   y0: number,
@@ -350,8 +350,8 @@ export function cutLine(
   return first > last ? null : [x0 + first * dx, y0 + first * dy, x0 + last * dx, y0 + last * dy];
 }
 
-/** How much larger a point of a size from 0 to 1 is; its area grows evenly. */
+/** How much larger a point with a size from 0 to 1 is; its area grows evenly. */
 export const sizeOf = (size: number) => Math.sqrt(0.3 + 5.7 * size);
 
-/** A color as a pixel. */
+/** Packs a color into a pixel. */
 export const pixel = ([r, g, b]: Rgb) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;

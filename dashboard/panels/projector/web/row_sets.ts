@@ -1,6 +1,6 @@
 /** Sets of points: how one changes another, and which points are drawn. */
 
-/** Rows with others added or taken out; the others alone where neither is said. */
+/** Rows with others added or removed; just the others if neither is requested. */
 export function combined(
   rows: Uint32Array,
   others: Uint32Array,
@@ -15,29 +15,29 @@ export function combined(
   return Uint32Array.from(all).sort();
 }
 
-/** Where values meet a condition. */
+/** Returns the rows whose values meet a condition. */
 export function rowsIn(values: ArrayLike<number>, holds: (value: number) => boolean): Uint32Array {
   const rows: number[] = [];
   for (let row = 0; row < values.length; row += 1) if (holds(values[row])) rows.push(row);
   return Uint32Array.from(rows);
 }
 
-/** Whether two masks leave the same points out. */
+/** Whether two masks leave out the same points. */
 export function sameShown(one: Uint8Array | null, other: Uint8Array | null): boolean {
   if (!one || !other) return !(one ?? other)?.includes(0);
   return one.length === other.length && one.every((value, row) => Boolean(value) === Boolean(other[row]));
 }
 
-/** What decides which points are drawn. */
+/** The conditions that determine which points are drawn. */
 export interface Shown {
   isolated: Uint32Array | null;
   hidden: ReadonlySet<number>;
   found: Uint32Array | null;
-  /** Of categories that are switched off. */
+  /** Whether a row's category is switched off. */
   isOff: ((row: number) => boolean) | null;
 }
 
-/** 0 of points that are left out, 1 of those that are drawn, 2 of those that a search fades; null where all are drawn. */
+/** 0 for points left out, 1 for points drawn, 2 for points faded by a search; null if all are drawn. */
 export function maskOf(count: number, { isolated, hidden, found, isOff }: Shown): Uint8Array | null {
   if (!isolated && !hidden.size && !found && !isOff) return null;
   const mask = new Uint8Array(count).fill(isolated ? 0 : 1);
@@ -52,12 +52,12 @@ export function maskOf(count: number, { isolated, hidden, found, isOff }: Shown)
   return mask;
 }
 
-/** How strongly neighbors are lit: 1 for the nearest, 0 for the furthest. */
+/** How strongly neighbors are lit: 1 for the nearest, 0 for the farthest. */
 export function strengthsOf({ distances, metric }: { distances: number[]; metric: string }): Float32Array {
   const [low, high] = [Math.min(...distances), Math.max(...distances)];
   return Float32Array.from(distances, (distance) => {
     const share = high > low ? (distance - low) / (high - low) : 0;
-    // An inner product is the larger the nearer two points are.
+    // The nearer two points are, the larger their inner product.
     return metric === "inner" ? share : 1 - share;
   });
 }

@@ -1,8 +1,8 @@
-/** Rows of points as the address writes them. */
+/** Rows of points, as written in the address. */
 
 const MOST_ROWS_TEXT = 6000;
 
-/** Rows as "0-5,9"; null where that is too long for an address. */
+/** Writes rows as "0-5,9"; null if that is too long for an address. */
 export function writeRows(rows: ArrayLike<number>): string | null {
   const sorted = Uint32Array.from(rows).sort();
   const parts: string[] = [];
@@ -29,10 +29,10 @@ export function readRows(text: string, count: number): Uint32Array {
   return Uint32Array.from(rows).sort();
 }
 
-/** Some points, as the route "project" is told them. */
+/** Some points, as the route "project" expects them. */
 export type RowsSpec = { rows: number[] } | { q: string; match: "text" | "regex"; in: string };
 
-/** What one end of an own axis is made of: "text:king", "regex:^k", "rows:1-3". */
+/** Parses one end of a custom axis: "text:king", "regex:^k", "rows:1-3". */
 export function rowsSpec(text: string, column: string, count: number): RowsSpec | null {
   const [sort, rest] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
   if (!rest) return null;

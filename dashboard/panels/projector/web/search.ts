@@ -1,4 +1,4 @@
-/** The search over a column, or all: what is found stays lit in the cloud, and can be gone through one by one. */
+/** The search over one column or all: matches stay lit in the cloud and can be stepped through one by one. */
 import { integer } from "../../../web/core/numbers.ts";
 import { entry, fitEntries } from "./lists.ts";
 import { button, type Option, select, toggle } from "./widgets.ts";
@@ -14,7 +14,7 @@ const LIST_HEIGHT = 192;
 
 type SearchPack = SearchHeader & { arrays: [Uint32Array] };
 
-/** What is said of a search: the place among what was found, or how much was. */
+/** Describes a search: the place among the matches, or how many there are. */
 export function countText(found: number | null, current: number): string {
   if (found === null) return "";
   if (!found) return "nothing found";
@@ -23,12 +23,12 @@ export function countText(found: number | null, current: number): string {
 
 export class Search {
   readonly panel: ProjectorPanel;
-  /** The place among what was found; -1 before the first. */
+  /** The place among the matches; -1 before the first. */
   current = -1;
   timer = 0;
   drawing = 0;
   abort: AbortController | null = null;
-  /** What is under way. */
+  /** The search in progress. */
   running: Promise<void> = Promise.resolve();
   problem = "";
   readonly input = make("input", {
@@ -95,12 +95,12 @@ export class Search {
     this.list.addEventListener("scroll", () => this.draw());
   }
 
-  /** Goes on among what the text in the field finds, when that is there. */
+  /** Steps through the matches of the text in the field, once they have arrived. */
   async enter(by: number): Promise<void> {
     const query = this.input.value;
     if (query !== this.panel.state.query) void this.set({ query });
     for (let seen; seen !== this.running;) await (seen = this.running);
-    // Who typed on or went elsewhere meanwhile wants another one, or none.
+    // A user who typed on or went elsewhere meanwhile wants another match, or none.
     if (query === this.input.value && this.element.contains(document.activeElement)) this.step(by);
   }
 
@@ -150,7 +150,7 @@ export class Search {
     this.problem = problem;
     this.input.classList.toggle("wrong", Boolean(problem));
     this.list.scrollTop = 0;
-    // Rows that are still there are of what was found before.
+    // Rows still in the list belong to the previous matches.
     this.rows.replaceChildren();
     panel.mask();
     panel.table.refresh();
@@ -175,7 +175,7 @@ export class Search {
     void this.draw();
   }
 
-  /** The rows in sight. */
+  /** Draws the visible rows. */
   async draw(): Promise<void> {
     const { panel } = this;
     const { found, dataset } = panel;

@@ -1,4 +1,4 @@
-/** What is selected, isolated, hidden and lit up in the Projector panel, and the neighbors of a point. */
+/** The selection of the Projector panel, its isolated, hidden, and lit points, and the neighbors of a point. */
 import { make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { type Origin, PanelBase, type PictureOf } from "./panel_base.ts";
@@ -22,18 +22,18 @@ export abstract class PanelWithSelection extends PanelBase {
 
   // ---- the selection
 
-  /** The selection as other rows change it. */
+  /** Returns the selection as changed by other rows. */
   combined(rows: Uint32Array, how: { add?: boolean; remove?: boolean }): Uint32Array {
     return combined(this.selection, rows, how);
   }
 
-  /** @param row -1 for the ground */
+  /** @param row -1 for the background */
   pick(row: number, add: boolean): void {
     if (row >= 0) this.toggle(row, add, "cloud");
     else if (!add) this.select(NONE, { by: "cloud" });
   }
 
-  /** @param add to what is selected, or takes the row out of it; selects it alone otherwise */
+  /** @param add adds the row to the selection or removes it from there; otherwise selects it alone */
   toggle(row: number, add: boolean, by: Origin): void {
     if (!add) return this.select(Uint32Array.of(row), { by, focus: row });
     const has = this.selection.includes(row);
@@ -42,7 +42,7 @@ export abstract class PanelWithSelection extends PanelBase {
 
   /**
    * @param rows sorted
-   * @param how `focus`: the one whose neighbors are shown
+   * @param how `focus`: the row whose neighbors are shown
    */
   select(rows: Uint32Array, { by = "list", focus }: { by?: Origin; focus?: number } = {}): void {
     if (!this.dataset) return;
@@ -55,7 +55,7 @@ export abstract class PanelWithSelection extends PanelBase {
     else this.inspector.show();
     this.table.selected(by);
     this.tools.show();
-    // Where there is room for it, the inspector comes by itself.
+    // If there is room, the inspector opens automatically.
     const closed = this.frame.classList.contains("no-right") && this.sides.right === undefined;
     if (rows.length && closed && this.root.clientWidth >= 1100) this.fit();
   }
@@ -69,14 +69,14 @@ export abstract class PanelWithSelection extends PanelBase {
     this.tell({ rows: rows ?? "", focus: this.focus >= 0 && !alone ? String(this.focus) : "" });
   }
 
-  /** Goes to a point: selects it, and brings it into sight where it is out of it. */
+  /** Goes to a point: selects it, and brings it into view if it is out of view. */
   goTo(row: number, by: Origin): void {
     this.select(Uint32Array.of(row), { by, focus: row });
     if (this.view.screenOf(row)?.visible !== false) return;
     this.view.fit(Uint32Array.from([row, ...(this.nearest?.row === row ? this.nearest.rows : [])]));
   }
 
-  /** Takes back, one after another: an open search, the selection, what is isolated. */
+  /** Clears one thing at a time: an open search, the selection, isolated points. */
   clear(): boolean {
     if (this.found) void this.search.clear();
     else if (this.selection.length || this.focus >= 0) this.select(NONE);
@@ -103,7 +103,7 @@ export abstract class PanelWithSelection extends PanelBase {
         ...(space === "picture" ? this.pictureOf() : {}),
       }, { signal });
       if (focus !== this.focus || dataset !== this.dataset) return;
-      // The point itself is no neighbor.
+      // The point itself is not a neighbor.
       const other = (_: number | null, at: number) => rows[at] !== focus;
       const known = distances.filter(other).map((distance) => distance ?? Infinity);
       this.nearest = { row: focus, rows: rows.filter(other), distances: known, metric, space };
@@ -125,7 +125,7 @@ export abstract class PanelWithSelection extends PanelBase {
     void this.findNearest();
   }
 
-  /** The focus and its neighbors in the cloud, the nearest strongest. */
+  /** Shows the focus and its neighbors in the cloud, the nearest strongest. */
   showFocus(): void {
     const { nearest, focus } = this;
     if (focus < 0 || nearest?.row !== focus) return this.view.setFocus(focus);
@@ -134,7 +134,7 @@ export abstract class PanelWithSelection extends PanelBase {
 
   // ---- what is shown
 
-  /** Which rows the buttons mean: the selection; of a single point its neighbors too. */
+  /** The rows that the buttons act on: the selection; for a single point, also its neighbors. */
   meant(): Uint32Array {
     if (this.selection.length > 1) return this.selection;
     if (this.focus >= 0 && this.nearest?.row === this.focus) {
@@ -187,7 +187,7 @@ export abstract class PanelWithSelection extends PanelBase {
     }
   }
 
-  /** Which points are drawn, faded or left out; the table follows where other ones are. */
+  /** Updates which points are drawn, faded, or left out; the table follows if they change. */
   mask(): void {
     const { dataset, visible: before, isolated, hidden, found } = this;
     if (!dataset) return;
@@ -205,7 +205,7 @@ export abstract class PanelWithSelection extends PanelBase {
     if (!sameShown(before, this.visible)) this.table.refresh();
   }
 
-  /** Rows that are drawn; null for all. */
+  /** The rows that are drawn; null for all. */
   visibleRows(): Uint32Array | null {
     const { visible } = this;
     const rows = visible && rowsIn(visible, (one) => one !== 0);
@@ -264,8 +264,8 @@ export abstract class PanelWithSelection extends PanelBase {
   }
 
   /**
-   * The picture of a point, cut out of the sprite.
-   * @param size longest edge in pixels
+   * Returns the picture of a point, cut out of the sprite.
+   * @param size of the longest edge, in pixels
    */
   thumbnail(row: number, size: number): HTMLElement | null {
     const { dataset } = this;
@@ -286,7 +286,7 @@ export abstract class PanelWithSelection extends PanelBase {
     return picture;
   }
 
-  /** Rows out of the address, now that it is known how many there are. */
+  /** Reads rows from the address, now that their number is known. */
   readSelection(count: number): void {
     const { state } = this;
     this.selection = readRows(state.rows, count);

@@ -1,4 +1,4 @@
-/** What the Projector panel has in the address, as its parts use it. */
+/** The Projector panel's settings in the address, in the form its parts use. */
 import type { Setting } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
 import { type Knobs, type Projection, readKnobs } from "./knobs.ts";
@@ -7,7 +7,7 @@ import { settings } from "./settings.generated.ts";
 export { type Knob, type Knobs, type KnobValue, type Method, METHODS, readKnobs, writeKnobs } from "./knobs.ts";
 export { readRows, type RowsSpec, rowsSpec, writeRows } from "./rows.ts";
 
-/** Where own axes lead from and to, as "text:king", and the column that texts are searched in. */
+/** Both ends of the custom axes, as "text:king", and the column in which texts are searched. */
 export interface AxesState {
   left: string;
   right: string;
@@ -34,12 +34,12 @@ type ToldOtherwise =
   | "neighbors"
   | "focus";
 
-/** All that the address says; rows are still texts. */
+/** Everything in the address; rows are still text. */
 export interface State extends Omit<Values, ToldOtherwise> {
   /** null for the newest */
   step: number | null;
   dimensions: 2 | 3;
-  /** which principal components lie along the axes, from 0 */
+  /** the principal components along the axes, from 0 */
   components: number[];
   /** settings by method */
   methods: Record<Projection, Knobs>;
@@ -52,7 +52,7 @@ export interface State extends Omit<Values, ToldOtherwise> {
 
 const knobsIn = (method: Projection, text = ""): Knobs => readKnobs(method, text);
 
-/** Places of components from 0; null where they are not three. */
+/** Component indices from 0; null unless there are three. */
 function componentsIn(text: string): number[] | null {
   const found = text.split(",").map((part) => Number(part) - 1);
   return found.length === 3 && found.every((part) => Number.isInteger(part) && part >= 0) ? found : null;
@@ -100,7 +100,7 @@ export function read(): State {
   };
 }
 
-/** Puts settings into the address. */
+/** Writes settings to the address. */
 export function tell(reported: Reported): void {
   view.update((_params, set) => {
     for (const [name, value] of Object.entries(reported)) set(settings[name as keyof All] as Setting<unknown>, value);

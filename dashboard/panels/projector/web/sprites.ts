@@ -1,13 +1,13 @@
-/** Pictures as points: an atlas of small pictures, read once, and painted among the pixels of the cloud. */
+/** Pictures as points: an atlas of small pictures, read once and painted among the pixels of the cloud. */
 import { paper } from "./canvas.ts";
 import { type Cloud, FULL, LEVELS, type Look, mixed, PAD, type Raster } from "./raster.ts";
 
-const MOST_SIDE = 96; // pixels of one picture that are kept
-const MOST_PIXELS = 24e6; // of the whole atlas
-const FRAME_FROM = 12; // pixels of a picture from which on it has a frame in the color of its point
-const PALE = 14; // of 64: how strongly pictures are painted that are only a background
+const MOST_SIDE = 96; // most pixels kept along a side of one picture
+const MOST_PIXELS = 24e6; // in the whole atlas
+const FRAME_FROM = 12; // pixels of a picture from which it has a frame in its point's color
+const PALE = 14; // out of 64: how strongly pictures in the background are painted
 
-/** one size of all pictures */
+/** all pictures at one size */
 export interface Level {
   pixels: Uint32Array;
   stride: number;
@@ -15,7 +15,7 @@ export interface Level {
   height: number;
   across: number;
 }
-/** one image with all pictures, line by line; `width` and `height` are of one of them */
+/** one image with all pictures, line by line; `width` and `height` are those of a single one */
 export interface Sheet {
   image: HTMLImageElement | HTMLCanvasElement;
   width: number;
@@ -28,7 +28,7 @@ export interface Atlas {
   aspect: number;
 }
 
-/** Reads an atlas, and halves it until a picture is four pixels high. */
+/** Reads an atlas and halves it until a picture is four pixels high. */
 export function atlasOf(sprite: Sheet): Atlas {
   const { across, image } = sprite;
   const [fullWidth, fullHeight] = image instanceof HTMLImageElement
@@ -65,7 +65,7 @@ export function atlasOf(sprite: Sheet): Atlas {
 }
 
 /**
- * The smallest level that is not smaller than what is shown.
+ * Returns the smallest level that is no smaller than what is shown.
  * @param height pixels
  */
 export function levelFor(atlas: Atlas, height: number) {
@@ -74,14 +74,14 @@ export function levelFor(atlas: Atlas, height: number) {
   return found;
 }
 
-/** Width and height of pictures by the radius of a point. */
+/** Returns the width and height of a picture for the radius of its point. */
 export const sized = (radius: number, aspect: number): [number, number] => {
   const height = Math.max(2, (2 * radius) / Math.sqrt(aspect));
   return [Math.max(2, Math.round(height * aspect)), Math.round(height)];
 };
 
 /**
- * Paints the points that a raster has placed, as pictures; rows without a picture as discs.
+ * Paints the points placed by a raster as pictures; rows without a picture as discs.
  */
 export function paint(raster: Raster, cloud: Cloud, look: Look, atlas: Atlas) {
   for (let n = 0; n < raster.painted; n += 1) {
@@ -100,7 +100,7 @@ export function paint(raster: Raster, cloud: Cloud, look: Look, atlas: Atlas) {
   }
 }
 
-/** @param alpha of 64 */
+/** @param alpha out of 64 */
 function picture(
   raster: Raster,
   atlas: Atlas,

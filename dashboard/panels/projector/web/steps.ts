@@ -1,4 +1,4 @@
-/** The steps of an embedding: a slider, and playing them one after another with points that keep their places. */
+/** The steps of an embedding: a slider, and playing them one after another while points keep their places. */
 import { counted, integer } from "../../../web/core/numbers.ts";
 import * as parts from "./widgets.ts";
 import { icon, iconButton, make } from "../../../web/core/dom.ts";
@@ -10,11 +10,11 @@ const SETTLE_MS = 160;
 const PLAY_MS = 900;
 const PLAY = "Play the steps (Space)";
 
-/** What it needs of the panel. */
+/** The parts of the panel that steps use. */
 export interface StepsPanel {
   readonly state: State;
   readonly dataset: Dataset | null;
-  /** how many embeddings are on their way */
+  /** how many embeddings are loading */
   readonly loading: number;
   readonly job: { readonly ended: boolean; readonly frame: Frame | null } | null;
   /** steps that are projected together */
@@ -64,7 +64,7 @@ export class Steps {
     return this.panel.dataset?.info.steps ?? [];
   }
 
-  /** Of the step that is shown, or on its way. */
+  /** The index of the step that is shown or loading. */
   get index() {
     const { dataset, state, loading } = this.panel;
     const at = this.steps.indexOf((loading ? state.step : null) ?? dataset?.step ?? NaN);
@@ -76,7 +76,7 @@ export class Steps {
     this.element.hidden = steps.length < 2;
     if (steps.length < 2) return;
     this.slider.max = String(steps.length - 1);
-    // What the hand has chosen and is not asked for yet stays.
+    // Keep the user's choice until it is requested.
     if (!this.timer) {
       this.slider.value = String(this.index);
       this.say(steps[this.index]);
@@ -97,10 +97,10 @@ export class Steps {
     const step = steps[index];
     if (step === undefined || (step === panel.dataset?.step && step === (panel.state.step ?? step))) return;
     panel.state.step = step;
-    // The last one follows the training, unless it was chosen by name.
+    // The last step follows the training, unless it was chosen by name.
     panel.tell({ step: String(step) });
     await panel.load({ keep: true });
-    // Where it could not be loaded, that is not the step any more.
+    // If it could not be loaded, it is no longer the step.
     this.show();
   }
 
@@ -115,7 +115,7 @@ export class Steps {
     this.offer("play", PLAY);
   }
 
-  /** What the button does now. */
+  /** Shows what the button does now. */
   offer(name: string, title: string) {
     this.play.replaceChildren(icon(name, 13));
     this.play.title = this.play.ariaLabel = title;

@@ -1,4 +1,4 @@
-/** The view as an SVG document: circles and texts, or an image of the points where there are too many. */
+/** The view as an SVG document: circles and texts, or an image of the points if there are too many. */
 import { integer } from "../../../web/core/numbers.ts";
 import * as axes from "./axes.ts";
 import * as labels from "./labels.ts";
@@ -10,8 +10,8 @@ import type { View } from "./view.ts";
 import type { ViewTheme } from "./view_theme.ts";
 
 const MOST_CIRCLES = 50e3;
-const SLICES = 12; // of depth: within one, circles of a color are together
-const ROW = 17; // pixels of a line of the legend
+const SLICES = 12; // of depth: within each, circles of one color are grouped
+const ROW = 17; // pixels per line of the legend
 const MOST_ENTRIES = 40;
 const TITLE = 30;
 
@@ -23,7 +23,7 @@ export interface Legend {
   title: string;
   entries: LegendEntry[];
 }
-/** What stands around the points of a picture. */
+/** The surroundings of the points of a picture. */
 export interface Around {
   title?: string;
   legend?: Legend | LegendEntry[] | null;
@@ -38,7 +38,7 @@ const hex = (pixel: number) =>
   `#${[0, 8, 16].map((by) => ((pixel >>> by) & 255).toString(16).padStart(2, "0")).join("")}`;
 const short = (value: number) => String(Math.round(value * 100) / 100);
 
-/** Title and legend, with either pen. */
+/** Paints title and legend, with either pen. */
 export function paintAround(pen: Pen, view: View, theme: ViewTheme, title: string, legend: Legend | null) {
   if (title) pen.text(12, TITLE / 2 + 2, title, { color: theme.ink, size: 14, weight: 600 });
   if (!legend) return;
@@ -89,7 +89,7 @@ export function make(view: View, { title = "", legend = null }: Around): string 
   return pen.toString();
 }
 
-/** The points as an image of twice the size. */
+/** Adds the points as an image at twice the size. */
 function picture(pen: SvgPen, view: View, raster: Raster) {
   const scale = 2;
   const large = new Raster();
@@ -106,7 +106,7 @@ function picture(pen: SvgPen, view: View, raster: Raster) {
   pen.tag("image", { x: 0, y: 0, width: view.width, height: view.height, href: canvas.toDataURL("image/png") });
 }
 
-/** From the back: in slices of depth, and in each by color. */
+/** Adds circles from back to front: in slices of depth, and by color within each. */
 function circles(pen: SvgPen, view: View, raster: Raster, theme: ViewTheme) {
   const { cloud } = view;
   const look = view.lookFor(1, theme, { every: 1, smooth: true });
@@ -146,7 +146,7 @@ function axisLines(pen: SvgPen, view: View, theme: ViewTheme) {
   pen.segments(found, { color: theme.dim, opacity: view.axes ? 0.5 : 0.25 });
 }
 
-/** Lines by color. */
+/** Adds lines by color. */
 function sequences(pen: SvgPen, view: View, theme: ViewTheme) {
   const groups: Map<string, number[][]> = new Map();
   const sink: Lines = {
@@ -168,7 +168,7 @@ function bonds(pen: SvgPen, view: View, theme: ViewTheme) {
   for (const { line, opacity } of view.bonds()) pen.segments([line], { color: theme.accent, opacity });
 }
 
-/** Names of axes and labels, each with a halo. */
+/** Adds axis names and labels, each with a halo. */
 function texts(pen: SvgPen, view: View, raster: Raster, theme: ViewTheme) {
   pen.parts.push(
     `<g stroke="${hex(theme.pixels.background)}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">`,

@@ -1,4 +1,4 @@
-/** The metadata as a table below the cloud: sorted by the server, which is asked for the rows in sight alone. */
+/** The metadata as a table below the cloud: sorted by the server, which is only asked for the visible rows. */
 import { counted } from "../../../web/core/numbers.ts";
 import { hint } from "./commands.ts";
 import { button, format, segmented } from "./widgets.ts";
@@ -17,9 +17,9 @@ import type { Origin } from "./panel_base.ts";
 const GRID = "projector-grid";
 const BOX = "projector-table";
 const HEIGHT = "stepscope-projector-table";
-/** The column of rows' places. */
+/** The column with the rows' places. */
 const PLACE = "#";
-/** Rows of one answer; the server gives no more. */
+/** Rows per answer; the server returns no more. */
 const MOST_ASKED = 500;
 
 const NOTHING: Partial<Record<string, string>> = {
@@ -36,7 +36,7 @@ interface Line {
   row: number;
   values: Record<string, Value>;
 }
-/** What the grid asks for. */
+/** A request from the grid. */
 interface Request {
   startRow: number;
   endRow: number;
@@ -48,7 +48,7 @@ interface LineEvent extends GridEvent {
   rowIndex: number | null;
   event?: Event | null;
 }
-/** A grid that has only some of its lines. */
+/** A grid that holds only some of its lines. */
 interface LinesGrid extends Grid<Line | undefined> {
   addEventListener(name: string, listener: (event: LineEvent) => void): void;
   getGridOption(name: "datasource"): unknown;
@@ -82,9 +82,9 @@ function columnOf({ name, kind }: ColumnInfo): Column {
 
 const POLL_MS = 20;
 
-/** Dash gives the grid a source of its own, a little after the grid is there: one that was there before would be lost. */
+/** Waits until Dash has given the grid its own source, shortly after it appears: an earlier source would be lost. */
 async function whenFurnished(grid: LinesGrid): Promise<void> {
-  // Of its being ready the grid tells nobody who comes now.
+  // The grid does not notify latecomers that it is ready.
   while (!grid.isDestroyed() && !grid.getGridOption("datasource")) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
@@ -92,19 +92,19 @@ async function whenFurnished(grid: LinesGrid): Promise<void> {
 
 export class Table {
   readonly panel: ProjectorPanel;
-  /** Lines of the table. */
+  /** The number of lines in the table. */
   count = 0;
   turn = 0;
-  /** The server's key of the rows that are wanted, on its way or there; null for all. */
+  /** The server's key of the wanted rows, requested or received; null for all. */
   rowsKey: Promise<string | null> = Promise.resolve(null);
   readonly ready: Promise<LinesGrid>;
   /** The grid, once it has shown something. */
   grid: LinesGrid | null = null;
-  /** What its columns were made of. */
+  /** The description that its columns were made from. */
   columns = "";
-  /** The line that ranges and keys begin at. */
+  /** The line that ranges and keys start from. */
   last: number | undefined;
-  /** How many ranges were asked for. */
+  /** How many ranges were requested. */
   ranges = 0;
   readonly opener;
   readonly which;
@@ -146,14 +146,14 @@ export class Table {
     const height = Number(storage.get(HEIGHT));
     if (height) this.setHeight(height);
     this.ready = gridWhenReady<Line | undefined>(GRID).then((grid) => this.begin(grid as LinesGrid));
-    // Whoever shows lines says that there is no grid.
+    // Whoever shows lines reports that there is no grid.
     this.ready.catch(() => {});
     if (this.box) bind(this.box, { "Ctrl c": () => this.copy() });
   }
 
   async begin(grid: LinesGrid): Promise<LinesGrid> {
     await whenFurnished(grid);
-    // All lines cannot be selected here, since most are not there.
+    // All lines cannot be selected here, since most are not loaded.
     const suppressKeyboardEvent = ({ event }: { event: KeyboardEvent }) => keyOf(event) === "Ctrl a";
     grid.setGridOption("defaultColDef", {
       sortable: true,
@@ -164,7 +164,7 @@ export class Table {
     grid.addEventListener("rowClicked", ({ data, rowIndex, event }) => {
       if (data && rowIndex !== null && event instanceof MouseEvent) this.click(data.row, rowIndex, event);
     });
-    // Comes when the grid has gone on.
+    // Fires after the grid has moved on.
     grid.addEventListener("cellKeyDown", ({ event }) => {
       const at = grid.getFocusedCell()?.rowIndex;
       const goes = event instanceof KeyboardEvent && /^(ArrowUp|ArrowDown|PageUp|PageDown|Home|End)$/.test(event.key);
@@ -223,9 +223,9 @@ export class Table {
     this.which.hidden = this.about.hidden = !this.open;
   }
 
-  // ---- which lines
+  // ---- lines
 
-  /** Rows that the table is asked for; null for all. */
+  /** The rows that the table is to show; null for all. */
   wanted(): Uint32Array | null {
     const { panel } = this;
     switch (panel.state.tableOf) {
@@ -240,7 +240,7 @@ export class Table {
     }
   }
 
-  /** What it shows may have changed: asks again where it has. */
+  /** Reloads the table if it is open, since what it shows may have changed. */
   refresh(): void {
     if (this.open && this.panel.dataset) void this.reload();
   }
@@ -252,7 +252,7 @@ export class Table {
     if (!this.open || !dataset) return;
     const rows = this.wanted();
     try {
-      // Lines that are asked for from now on wait for it too.
+      // Lines requested from now on wait for it too.
       this.rowsKey = rows?.length ? dataset.keyOf(rows) : Promise.resolve(null);
       const [grid] = await Promise.all([this.ready, this.rowsKey]);
       if (turn !== this.turn) return;
@@ -271,13 +271,13 @@ export class Table {
     this.about.classList.toggle("bad", bad);
   }
 
-  /** Lines did not come: their places stay empty until they are asked for again. */
+  /** Reports that lines did not arrive: their places stay empty until they are requested again. */
   fail(error: unknown): void {
     this.tell(messageOf(error), true);
     this.about.append(" ", retryButton(() => this.reload(), "quiet"));
   }
 
-  /** Brings the columns, the order and the lines of the grid up to date. */
+  /** Brings the columns, the order, and the lines of the grid up to date. */
   fill(grid: LinesGrid, dataset: Dataset): void {
     const { panel } = this;
     const columns = JSON.stringify(dataset.columnInfos.map(({ name, kind }) => [name, kind]));
@@ -314,7 +314,7 @@ export class Table {
     return sort.startsWith("-") ? { name: sort.slice(1), descending: true } : { name: sort, descending: false };
   }
 
-  /** Answers the grid. */
+  /** Answers a request from the grid. */
   async serve({ startRow, endRow, successCallback, failCallback }: Request): Promise<void> {
     const { turn } = this;
     try {
@@ -328,7 +328,7 @@ export class Table {
     }
   }
 
-  /** Lines from one place to before another. */
+  /** Returns the lines from one place up to, but excluding, another. */
   async lines(from: number, to: number): Promise<Line[]> {
     const { dataset, api } = this.panel;
     const rows = await this.rowsKey;
@@ -346,7 +346,7 @@ export class Table {
     return answer.rows.map((values) => ({ id: String(values[PLACE]), row: Number(values[PLACE]), values }));
   }
 
-  /** Rows of the lines from one place to another; without an order of their own nobody is asked. */
+  /** Returns the rows of the lines from one place to another; without an order of their own, requests nothing. */
   async rows(first: number, last: number): Promise<Uint32Array> {
     const { name, descending } = this.sort;
     if (!name && !descending) {
@@ -363,7 +363,7 @@ export class Table {
     return Uint32Array.from(rows).sort();
   }
 
-  // ---- what is selected
+  // ---- selection
 
   selected(by: Origin): void {
     if (!this.open) return;
@@ -372,7 +372,7 @@ export class Table {
     this.mark();
   }
 
-  /** Shows which lines are selected, and which has the focus. */
+  /** Shows which lines are selected and which has the focus. */
   mark(): void {
     const { grid } = this;
     if (!grid || grid.isDestroyed()) return;
@@ -388,7 +388,7 @@ export class Table {
     grid.refreshCells({ force: true, columns: [PLACE] });
   }
 
-  /** Brings the focus into sight, where the table is in the order of the rows. */
+  /** Brings the focus into view if the table is in row order. */
   reveal(): void {
     const { focus } = this.panel;
     if (focus < 0 || this.panel.state.sort) return;
@@ -405,7 +405,7 @@ export class Table {
     if (row >= 0) this.box.querySelector(`.ag-row[row-id="${row}"]`)?.classList.add("pj-hovered");
   }
 
-  /** @param at its place in the table */
+  /** @param at the row's place in the table */
   click(row: number, at: number, event: MouseEvent): void {
     if (event.shiftKey && this.last !== undefined) return void this.range(this.last, at);
     this.last = at;
@@ -418,14 +418,14 @@ export class Table {
     const { selection } = this.panel;
     try {
       const rows = await this.rows(Math.min(from, to), Math.max(from, to));
-      // Something else may have been selected meanwhile.
+      // Something else may have been selected in the meantime.
       if (own === this.ranges && selection === this.panel.selection) this.panel.select(rows, { by: "table" });
     } catch (error) {
       this.tell(messageOf(error), true);
     }
   }
 
-  /** Keys have come to another line. */
+  /** Called when keys have moved to another line. */
   async goTo(at: number): Promise<void> {
     this.last = at;
     const known = this.grid?.getDisplayedRowAtIndex(at)?.data?.row;
@@ -433,7 +433,7 @@ export class Table {
     if (row !== undefined && this.last === at) this.panel.goTo(row, "table");
   }
 
-  /** Copies the cell that has the focus; where a text is marked, the browser copies that. */
+  /** Copies the focused cell; if text is selected, the browser copies that. */
   copy(): false | void {
     const cell = this.grid?.getFocusedCell();
     const line = cell && this.grid?.getDisplayedRowAtIndex(cell.rowIndex)?.data;

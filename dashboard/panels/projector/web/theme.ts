@@ -1,17 +1,17 @@
-/** Colors of the Projector panel: the palette of runs for categories, a perceptual scale for numbers, the page's variables. */
+/** Colors of the Projector panel: the runs' palette for categories, a perceptual number scale, the page's variables. */
 import { css, ofHex, oklch, type Rgb, viridis } from "../../../web/core/color.ts";
 
-/** Most categories that have a color of their own; more no eye tells apart. */
+/** The most categories with a color of their own; the eye cannot tell more apart. */
 export const MOST_COLORS = 50;
 
-/** What of the scale can be seen: its dark end is lost on black, its yellow end on white. */
+/** The visible part of the scale: its dark end is lost on black, its yellow end on white. */
 const PART = { light: [0, 0.9], dark: [0.18, 1] };
 
-/** What points are painted with. */
+/** The colors that points are painted with. */
 export interface Paints {
   /** of points without a color */
   plain: Rgb;
-  /** of what has no value, or is one of many */
+  /** of points without a value, or in one of many categories */
   gray: Rgb;
   category: (place: number) => Rgb;
   /** from 0 to 1 */
@@ -24,13 +24,13 @@ export interface Theme extends Paints {
   ink: string;
 }
 
-/** A color in either theme. */
+/** A color in both themes. */
 export interface Shades {
   light: string;
   dark: string;
 }
 
-/** Of a palette, with behind it hues a golden angle apart, in two lightnesses. */
+/** Returns the colors of a palette, followed by hues a golden angle apart in two lightnesses. */
 export function colorsOf(
   palette: readonly Shades[],
   dark: boolean,
@@ -48,7 +48,7 @@ export function colorsOf(
   };
 }
 
-/** @param host with the palette of dashboard/colors.py as `data-palette` */
+/** @param host holds the palette of dashboard/colors.py as `data-palette` */
 function read(host: HTMLElement): Theme {
   const dark = document.documentElement.dataset.mantineColorScheme === "dark";
   const style = getComputedStyle(host);

@@ -1,4 +1,4 @@
-/** The row above the cloud (colors, sizes, labels, what leaves the panel), and the tools that lie over it. */
+/** The row above the cloud (colors, sizes, labels, exports), and the tools that lie over it. */
 import { TRUST } from "./colors.ts";
 import { hint } from "./commands.ts";
 import * as display from "./display.ts";
@@ -16,13 +16,13 @@ const TOOLS: [Tool, string, string][] = [
   ["lasso", "Lasso", hint("Draw around points to select; Shift adds, Alt removes", "lasso")],
 ];
 
-/** A choice of a column, with what it is for. */
+/** A column selector, labeled with its purpose. */
 function by(name: string, title: string, action: (value: string) => void) {
   const chosen = select(title, action);
   return { chosen, element: make("label", { className: "pj-by", title }, make("span", {}, name), chosen) };
 }
 
-/** Columns under their names. */
+/** Lists columns under their names. */
 const named = (columns: readonly { name: string }[]): Option[] => columns.map(({ name }) => [name, name]);
 
 export class Tools {

@@ -1,4 +1,4 @@
-/** The view of a cloud of points: what is given to it, and how it lives in the page. */
+/** The view of a cloud of points: its input, and its life in the page. */
 import { integer } from "../../../web/core/numbers.ts";
 import * as camera from "./camera.ts";
 import * as input from "./input.ts";
@@ -21,18 +21,18 @@ import type { Around } from "./svg.ts";
 const MARKS = { selected: 1, neighbor: 2, focus: 3 };
 
 export interface Placing {
-  /** ms from where the points are now */
+  /** ms of the way from the current places of the points */
   animate?: number;
   keepCamera?: boolean;
   /** keeps several sets of places at one scale */
   frame?: Frame | null;
-  /** those that count for the scale */
+  /** those that count toward the scale */
   rows?: ArrayLike<number> | null;
 }
 
 /**
- * Box of points in their own coordinates: what is scaled to the cube from -1 to 1.
- * @param rows all where null
+ * The box around points in their own coordinates, which is scaled to the cube from -1 to 1.
+ * @param rows null for all
  */
 export function frameOf(
   coordinates: ArrayLike<number>,
@@ -56,13 +56,13 @@ export function frameOf(
 }
 
 export class View extends ViewHand {
-  /** What was given for each point, as it was given. */
+  /** The values for each point, as they were given. */
   given: { rgba: Uint8Array | null; visible: Uint8Array | null; sizes: Float32Array | null } = {
     rgba: null,
     visible: null,
     sizes: null,
   };
-  /** The image that the atlas was made of. */
+  /** The image that the atlas was made from. */
   spriteKey: Sheet["image"] | null = null;
   readonly detach: () => void;
   readonly observers: { disconnect(): void }[];
@@ -124,9 +124,9 @@ export class View extends ViewHand {
     this.over.remove();
   }
 
-  // ---- what is shown
+  // ---- content
 
-  /** Places of all points, row by row. */
+  /** Sets the places of all points, row by row. */
   setPoints(
     coordinates: Float32Array,
     dimensions: Dimensions,
@@ -153,7 +153,7 @@ export class View extends ViewHand {
     this.redraw({ cloud: true });
   }
 
-  /** Room for another number of points; what was said of the points before is forgotten where it does not fit. */
+  /** Makes room for another number of points; values given for the earlier points are dropped if they do not fit. */
   room(count: number) {
     const { cloud } = this;
     cloud.count = count;
@@ -167,7 +167,7 @@ export class View extends ViewHand {
     this.describe();
   }
 
-  /** What was given for each point, if it is for this many points. */
+  /** Applies the values given for each point, if they are for this many points. */
   takeGiven() {
     const { cloud, given } = this;
     const { count } = cloud;
@@ -179,14 +179,14 @@ export class View extends ViewHand {
     this.shownCount = cloud.visible ? cloud.visible.reduce((sum, one) => sum + (one ? 1 : 0), 0) : count;
   }
 
-  /** Takes where the points are now as where they come from. */
+  /** Makes the points' current places the ones they come from. */
   bake() {
     const { from, to, share } = this.cloud;
     if (share >= 1) from.set(to);
     else for (let i = 0; i < from.length; i += 1) from[i] += (to[i] - from[i]) * share;
   }
 
-  /** @param rgba four bytes for a point */
+  /** @param rgba four bytes per point */
   setColors(rgba: Uint8Array) {
     this.given.rgba = rgba;
     this.takeGiven();
@@ -214,7 +214,7 @@ export class View extends ViewHand {
 
   /**
    * @param pairs of rows
-   * @param rgba four bytes for a pair
+   * @param rgba four bytes per pair
    */
   setLines(pairs: Uint32Array, rgba: Uint8Array | null = null) {
     this.lines = { pairs, rgba };
@@ -249,7 +249,7 @@ export class View extends ViewHand {
     this.mark();
   }
 
-  /** Notes which points stand out. */
+  /** Marks the points that stand out. */
   mark() {
     const { marks, count } = this.cloud;
     marks.fill(0);
@@ -269,13 +269,13 @@ export class View extends ViewHand {
     this.redraw({ cloud: true });
   }
 
-  /** How large points are drawn: 1 as large as fits their number. */
+  /** Sets how large points are drawn: 1 is as large as fits their number. */
   setPointScale(scale: number) {
     this.pointScale = Math.min(8, Math.max(0.2, scale));
     this.redraw({ cloud: true });
   }
 
-  /** How smoothly movements were painted: frames, ms between them, ms of painting. */
+  /** How smoothly movements were painted: frames, ms between them, and ms of painting. */
   frames({ forget = false }: { forget?: boolean } = {}): Stats {
     const found = this.pace.stats();
     if (forget) this.pace.forget();
@@ -292,9 +292,9 @@ export class View extends ViewHand {
 }
 
 /**
- * Brings places into the cube.
- * @param into three for a point
- * @returns radius of the ball that holds them
+ * Scales places into the cube.
+ * @param into three numbers per point
+ * @returns radius of the ball that contains them
  */
 function scaled(
   coordinates: ArrayLike<number>,

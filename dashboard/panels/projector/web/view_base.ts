@@ -1,8 +1,8 @@
 /**
- * What the view of a cloud of points knows, and where its points are on the screen.
+ * The state of the view of a cloud of points, and where its points are on the screen.
  *
- * Drawing (view_draw.ts), the hand (view_interactions.ts) and what is shown (view.ts) build upon it. Two canvases lie over
- * each other: the points as pixels (raster.ts), and over them names, rings and labels.
+ * Drawing (view_draw.ts), input (view_interactions.ts), and content (view.ts) build on it. Two canvases lie on top of
+ * each other: the points as pixels (raster.ts), and over them names, rings, and labels.
  */
 import * as camera from "./camera.ts";
 import { contextOf } from "./canvas.ts";
@@ -20,13 +20,13 @@ import type { ViewTheme } from "./view_theme.ts";
 export type Mode = "orbit" | "pan";
 export type Tool = "pointer" | "box" | "lasso";
 
-/** What becomes of the selection. */
+/** How the selection changes. */
 export interface Change {
   add: boolean;
   remove: boolean;
 }
 
-/** Who wants to hear what the hand does. */
+/** Handlers for user input. */
 export interface Handlers {
   /** -1 for none */
   onHover?: (row: number) => void;
@@ -50,7 +50,7 @@ export abstract class ViewBase {
   mode: Mode = "orbit";
   tool: Tool = "pointer";
   look = camera.first(2);
-  /** Whether a person chose the camera, which then stays when points arrive; and whether that is still to be told. */
+  /** Whether the user chose the camera, which then stays when points arrive; and whether to report that choice. */
   touched = false;
   steered = false;
   frame: Frame = { center: [0, 0, 0], radius: 1 };
@@ -86,7 +86,7 @@ export abstract class ViewBase {
   ratio = 1;
   every = 1;
   shownCount = 0;
-  /** The frame that was asked for; -1 once the view is gone. */
+  /** The requested frame; -1 once the view is gone. */
   requested = 0;
   dirty = { cloud: true, overlay: true };
   theme: ViewTheme;
@@ -100,7 +100,7 @@ export abstract class ViewBase {
   constructor(host: HTMLElement, handlers: Handlers) {
     this.host = host;
     this.handlers = handlers;
-    // Pixels are written to it, so it is kept where they can be written to.
+    // Pixels are written to it, so it is kept where they can be written.
     this.baseContext = contextOf(this.base, { alpha: false, willReadFrequently: true });
     this.overContext = contextOf(this.over);
     if (getComputedStyle(host).position === "static") host.style.position = "relative";
@@ -108,7 +108,7 @@ export abstract class ViewBase {
     this.theme = viewTheme.read(host);
   }
 
-  /** What points are shown as; null for discs. */
+  /** The pictures that points are shown as; null for discs. */
   get pictures(): Atlas | null {
     return this.sprites ? this.atlas : null;
   }
@@ -117,14 +117,14 @@ export abstract class ViewBase {
     return camera.projection(this.look, this.dimensions, this.width * ratio, this.height * ratio);
   }
 
-  /** Place in the cube, now. */
+  /** The current place in the cube. */
   placeOf(row: number): Vector {
     const { from, to, share } = this.cloud;
     const at = (k: number) => from[row * 3 + k] + (to[row * 3 + k] - from[row * 3 + k]) * share;
     return [at(0), at(1), at(2)];
   }
 
-  /** Where a row is in CSS pixels of the host. */
+  /** The place of a row in CSS pixels of the host. */
   screenOf(row: number): { x: number; y: number; visible: boolean } | null {
     if (!(row >= 0 && row < this.cloud.count)) return null;
     const { x, y, behind } = camera.screen(this.projectionFor(), ...this.placeOf(row));

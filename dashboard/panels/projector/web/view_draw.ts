@@ -1,4 +1,4 @@
-/** Painting of the view: one frame of the points, and what lies over them; and which points are where in it. */
+/** Paints the view: one frame of the points, and what lies over them; and finds which points are where in it. */
 import * as axes from "./axes.ts";
 import * as camera from "./camera.ts";
 import * as lasso from "./lasso.ts";
@@ -10,16 +10,16 @@ import { ViewBase } from "./view_base.ts";
 import type { Projection } from "./camera.ts";
 import type { ViewTheme } from "./view_theme.ts";
 
-const MOST_RATIO = 2; // device pixels for a CSS pixel
-const LARGEST_POINT = 6; // CSS pixels of radius
-const FEW_MARKS = 3000; // points that stand out with a wide ring; more have a thin one
-const LINE_ALPHA = 26; // of 64
-const REST_OPACITY = 0.42; // of points, where others stand out
-const SPRITE_SHARE = 0.6; // of the room that a picture has if all are spread evenly
-const MOST_LABELED = 200; // selected points that have labels
-const SLACK = 5; // pixels beside a point that still pick it
+const MOST_RATIO = 2; // device pixels per CSS pixel
+const LARGEST_POINT = 6; // radius in CSS pixels
+const FEW_MARKS = 3000; // most points that stand out with a wide ring; with more, rings are thin
+const LINE_ALPHA = 26; // out of 64
+const REST_OPACITY = 0.42; // of the other points when some stand out
+const SPRITE_SHARE = 0.6; // share of the space for each picture if all are spread evenly
+const MOST_LABELED = 200; // selected points with labels
+const SLACK = 5; // pixels beyond a point that still pick it
 
-/** Of how many points one is painted, and whether edges are smooth. */
+/** One of how many points is painted, and whether edges are smooth. */
 export type Detail = Pick<Look, "every" | "smooth">;
 
 /** A line between two points, from x, y to x, y. */
@@ -28,7 +28,7 @@ interface Bond {
   opacity: number;
 }
 
-/** CSS pixels of the radius of one of so many points. */
+/** The radius in CSS pixels of each of this many points. */
 const fittingRadius = (count: number) => Math.min(LARGEST_POINT, 11.5 * Math.max(1, count) ** -0.175);
 const within = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 
@@ -37,10 +37,10 @@ export abstract class ViewDrawing extends ViewBase {
   /** Whether what lies over the points is painted on their canvas. */
   together = false;
 
-  /** The next picture is one of a movement. */
+  /** Prepares the next picture as part of a movement. */
   abstract moved(): void;
 
-  /** Asks for the next frame. */
+  /** Requests the next frame. */
   redraw({ cloud = false, overlay = false }: { cloud?: boolean; overlay?: boolean }) {
     if (cloud) this.picks = null;
     this.dirty.cloud ||= cloud;
@@ -54,7 +54,7 @@ export abstract class ViewDrawing extends ViewBase {
 
   /**
    * Paints what has changed.
-   * @param go whether things move on
+   * @param go whether movements advance
    */
   frameNow(now: number, go: boolean) {
     if (!this.width || !this.height) return;
@@ -86,7 +86,7 @@ export abstract class ViewDrawing extends ViewBase {
     this.picks = null;
   }
 
-  /** Which point is under the pointer now. */
+  /** Finds which point is under the pointer now. */
   lookUnder() {
     const { pointer } = this;
     const row = pointer ? this.rowAt(pointer[0], pointer[1]) : -1;
@@ -98,7 +98,7 @@ export abstract class ViewDrawing extends ViewBase {
 
   // ---- points
 
-  /** How points are painted. */
+  /** Returns how points are painted. */
   lookFor(ratio: number, theme: ViewTheme, { every, smooth }: Detail): Look {
     const count = Math.max(1, this.shownCount);
     const { zoom } = this.look;
@@ -141,7 +141,7 @@ export abstract class ViewDrawing extends ViewBase {
     this.together = false;
   }
 
-  /** Paints what lies over the points: while they move on the same canvas, as to put two together takes longer than to paint them. */
+  /** Paints the overlay: on the points' canvas while they move, as combining two takes longer than painting them. */
   paintOver() {
     this.together = this.moving;
     this.over.style.opacity = this.together ? "0" : "";
@@ -171,7 +171,7 @@ export abstract class ViewDrawing extends ViewBase {
     else raster.discs(this.cloud, look);
   }
 
-  /** Sequences. */
+  /** Paints sequences. */
   paintLines(raster: Lines, p: Projection, theme: ViewTheme, every: number) {
     const { pairs, rgba } = this.lines;
     const colors = rgba && rgba.length >= pairs.length * 2 ? rgba : null;
@@ -201,7 +201,7 @@ export abstract class ViewDrawing extends ViewBase {
     return rows.filter((row) => row < this.cloud.count);
   }
 
-  /** Where labels are to be, in a picture. */
+  /** Lays out the labels in a picture. */
   layLabels(raster: Raster, ratio: number, live: boolean): Placed[] {
     this.labels.font = `500 ${SIZE}px ${this.theme.font}`;
     const { sizes } = this.cloud;
@@ -221,7 +221,7 @@ export abstract class ViewDrawing extends ViewBase {
     });
   }
 
-  /** @param live with what belongs to the pointer */
+  /** @param live whether to include what belongs to the pointer */
   paintOverlay(
     context: CanvasRenderingContext2D,
     ratio: number,
@@ -244,7 +244,7 @@ export abstract class ViewDrawing extends ViewBase {
     this.trail?.draw(context, theme);
   }
 
-  /** Lines from the point in focus to its neighbors, the stronger ones more opaque. */
+  /** Lines from the focused point to its neighbors, the stronger ones more opaque. */
   bonds(): Bond[] {
     const middle = this.neighbors.length ? this.screenOf(this.focus) : null;
     const found: Bond[] = [];
@@ -278,7 +278,7 @@ export abstract class ViewDrawing extends ViewBase {
       const x = align === "center" ? Math.max(width / 2, Math.min(at.width - width / 2, wanted)) : wanted;
       const left = align === "center" ? x - width / 2 : align === "right" ? x + 4 - width : x - 4;
       context.textAlign = align;
-      // Points may be behind it.
+      // Points may lie behind it.
       context.globalAlpha = 0.85;
       context.fillStyle = theme.background;
       context.fillRect(left, y - 8, width, 16);
@@ -309,7 +309,7 @@ export abstract class ViewDrawing extends ViewBase {
 
   // ---- which points are where
 
-  /** Brings the places on the screen up to date, those of points that a movement left out too. */
+  /** Updates the places on the screen, including those of points that a movement left out. */
   current() {
     if (this.every > 1) {
       this.moving = false;
@@ -319,7 +319,7 @@ export abstract class ViewDrawing extends ViewBase {
     if (this.dirty.cloud) this.frameNow(performance.now(), false);
   }
 
-  /** The row under a place, -1 where none is. */
+  /** The row at a place, -1 if there is none. */
   rowAt(x: number, y: number): number {
     this.current();
     const { raster, ratio } = this;
@@ -330,7 +330,7 @@ export abstract class ViewDrawing extends ViewBase {
     return this.picks.at(x * ratio, y * ratio, SLACK * ratio, radius.most, radius.of, height);
   }
 
-  /** Pixels of the raster that a point reaches from its middle. */
+  /** How far a point extends from its middle, in raster pixels. */
   radiusIn() {
     const { raster, cloud } = this;
     const { sizes } = cloud;
@@ -341,7 +341,7 @@ export abstract class ViewDrawing extends ViewBase {
   }
 
   /**
-   * Rows that are shown, not faded, inside a closed line.
+   * Returns the rows inside a closed line that are shown and not faded.
    * @param line in CSS pixels
    */
   rowsIn(line: number[]): Uint32Array {

@@ -1,4 +1,4 @@
-/** How the cloud is looked at, and what the hand does to it. */
+/** The camera on the cloud, and what user input does. */
 import * as cameras from "./camera.ts";
 import { still } from "../../../web/core/motion.ts";
 import { type Change, type Mode, NONE, type Tool } from "./view_base.ts";
@@ -6,17 +6,17 @@ import { ViewDrawing } from "./view_draw.ts";
 import type { Camera } from "./camera.ts";
 import type { Trail } from "./lasso.ts";
 
-const REST_MS = 140; // without a movement, after which everything is painted again
+const REST_MS = 140; // without movement, after which everything is repainted
 const WAY_MS = 380;
-const CLOSER = 4; // zoom that a double click on a point reaches at least
+const CLOSER = 4; // the least zoom that a double-click on a point reaches
 
 export abstract class ViewHand extends ViewDrawing {
   resting = 0;
 
-  /** Says what the cloud is and how keys move it. */
+  /** Describes the cloud and how keys move it. */
   abstract describe(): void;
 
-  // ---- how it is looked at
+  // ---- camera
 
   setMode(mode: Mode, tool: Tool) {
     this.mode = mode;
@@ -36,14 +36,14 @@ export abstract class ViewHand extends ViewDrawing {
     this.moved();
   }
 
-  /** For the address. */
+  /** Writes the camera for the address. */
   camera(): string {
     return cameras.written(this.motion.way ? this.motion.way.to : this.look, this.dimensions);
   }
 
   /**
-   * Nonsense, and a camera of another number of dimensions, change nothing.
-   * @returns whether it was taken
+   * Invalid text, or a camera for another number of dimensions, changes nothing.
+   * @returns whether it was accepted
    */
   setCamera(text: string): boolean {
     const found = cameras.read(text);
@@ -53,14 +53,14 @@ export abstract class ViewHand extends ViewDrawing {
     return true;
   }
 
-  /** Shows these rows whole, or all that are not hidden. */
+  /** Shows all of these rows, or everything that is not hidden. */
   fit(rows: ArrayLike<number> | null = null) {
     this.touched = Boolean(rows);
     this.steered = true;
     this.go(this.fitting(rows), WAY_MS);
   }
 
-  /** The camera for that. */
+  /** Returns the camera for that. */
   fitting(rows: ArrayLike<number> | null): Camera {
     const { to, visible, count } = this.cloud;
     const [low, high] = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
@@ -86,7 +86,7 @@ export abstract class ViewHand extends ViewDrawing {
     each((row) => {
       far = Math.max(far, Math.hypot(to[row * 3] - x, to[row * 3 + 1] - y, to[row * 3 + 2] - z));
     });
-    // A point alone, or points in one place, are shown in the middle and not from within.
+    // A lone point, or points in one place, are shown in the middle and not from within.
     if (far < 1e-6) return { ...this.look, x, y, z, zoom: rows ? Math.max(CLOSER, this.look.zoom) : 1 };
     return fitted({ low, high, radius: far });
   }
@@ -98,7 +98,7 @@ export abstract class ViewHand extends ViewDrawing {
     this.moved();
   }
 
-  /** Ready for the next picture, as one of a movement. */
+  /** Prepares the next picture as part of a movement. */
   moved() {
     this.moving = true;
     this.settleLater();
@@ -110,10 +110,10 @@ export abstract class ViewHand extends ViewDrawing {
     this.resting = window.setTimeout(() => this.settle(), REST_MS);
   }
 
-  /** The movement is over: everything is painted, and who listens hears of it. */
+  /** Ends the movement: paints everything and notifies listeners. */
   settle() {
     if (this.requested === -1) return;
-    // Where frames are late, the next may be the last, after which nobody would ask again.
+    // If frames are late, the next may be the last, after which nothing would ask again.
     if (this.motion.busy(this.dimensions)) return this.settleLater();
     clearTimeout(this.resting);
     this.moving = false;
@@ -123,7 +123,7 @@ export abstract class ViewHand extends ViewDrawing {
     this.steered = false;
   }
 
-  // ---- the hand
+  // ---- input
 
   /** @param dx pixels */
   pan(dx: number, dy: number) {
@@ -136,7 +136,7 @@ export abstract class ViewHand extends ViewDrawing {
   }
 
   /**
-   * Zooms about a place on the screen, or about the middle.
+   * Zooms around a place on the screen, or around the middle.
    * @param x pixels
    */
   zoom(by: number, x: number = this.width / 2, y: number = this.height / 2) {
@@ -150,13 +150,13 @@ export abstract class ViewHand extends ViewDrawing {
     this.moved();
   }
 
-  /** @param x pixels in a millisecond */
+  /** @param x pixels per millisecond */
   throwOn(x: number, y: number, pan: boolean) {
     if (!still() && Math.hypot(x, y) > 0.15) this.motion.thrown = { x, y, at: performance.now(), pan };
     this.moved();
   }
 
-  /** Brings a point to the middle, or shows all. */
+  /** Centers a point, or shows everything. */
   center(x: number, y: number) {
     const row = this.rowAt(x, y);
     if (row < 0) return this.fit(null);

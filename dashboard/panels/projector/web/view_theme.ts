@@ -17,7 +17,7 @@ export interface ViewTheme extends Colors<string> {
   pixels: Colors<number>;
 }
 
-/** Red, green and blue of any CSS color. */
+/** Red, green, and blue of any CSS color. */
 function channels(color: string): Rgb {
   const context = paper(1, 1, { willReadFrequently: true });
   context.fillStyle = color;
@@ -26,7 +26,7 @@ function channels(color: string): Rgb {
   return [r, g, b];
 }
 
-/** @param background another one than the page's */
+/** @param background overrides the page's */
 export function read(element: Element, background?: string): ViewTheme {
   const style = getComputedStyle(element);
   const variable = (name: keyof typeof DEFAULTS) => style.getPropertyValue(name).trim() || DEFAULTS[name];

@@ -1,4 +1,4 @@
-/** Small parts that the Projector panel is made of, and how numbers are written in it. */
+/** Small building blocks of the Projector panel, and how it writes numbers. */
 import { bind } from "../../../web/core/commands.ts";
 import { type Child, make, storage } from "../../../web/core/dom.ts";
 import { shortNumber } from "../../../web/core/numbers.ts";
@@ -17,7 +17,7 @@ export function button(
   return made;
 }
 
-/** A button that is on or off. */
+/** A toggle button. */
 export type Toggle = HTMLButtonElement & { show(on: boolean): void };
 export function toggle(text: string, title: string, action: (on: boolean) => void, className = ""): Toggle {
   const made = button(text, title, () => action(made.getAttribute("aria-pressed") !== "true"), `toggle ${className}`);
@@ -29,7 +29,7 @@ export function toggle(text: string, title: string, action: (on: boolean) => voi
   });
 }
 
-/** A row of choices, one of which is taken. */
+/** A row of choices, one of which is selected. */
 export type Segments<V extends string = string> = HTMLDivElement & {
   show(chosen: string): void;
   of(value: V): HTMLButtonElement | undefined;
@@ -65,7 +65,7 @@ export function segmented<V extends string>(
   });
 }
 
-/** Value, text, whether it is disabled. */
+/** Value, text, and whether it is disabled. */
 export type Option = readonly [value: string, text: string, disabled?: boolean];
 export type Select = HTMLSelectElement & { show(options: readonly Option[], value: string): void };
 /** @param label for a screen reader */
@@ -87,7 +87,7 @@ export function select(label: string, action: (value: string) => void, title = l
   });
 }
 
-/** A row: what it is called, with its explanation, and a control. */
+/** A row with a name, an explanation, and a control. */
 export const field = (name: string, help: string, ...control: Node[]): HTMLLabelElement =>
   make(
     "label",
@@ -110,7 +110,7 @@ export function check(label: string, help: string, action: (on: boolean) => void
   });
 }
 
-/** A section that folds. */
+/** A collapsible section. */
 export type Fold = HTMLDetailsElement & { note: HTMLSpanElement };
 export function fold(name: string, title: string, open: boolean, ...children: Child[]): Fold {
   const note = make("span", { className: "pj-fold-note" });
@@ -127,16 +127,16 @@ export function fold(name: string, title: string, open: boolean, ...children: Ch
   return Object.assign(element, { note });
 }
 
-/** Something that is said below a control. */
+/** A note below a control. */
 export const remark = (text: string, className = ""): HTMLParagraphElement =>
   make("p", { className: `pj-note ${className}`.trim() }, text);
 
-/** Something that went wrong. */
+/** An error message. */
 export const complaint = (text: string): HTMLParagraphElement =>
   make("p", { className: "pj-note bad", role: "alert" }, text);
 
 export const format = {
-  /** Four digits that count. */
+  /** Four significant digits. */
   number(value: number | null | undefined): string {
     return value === null || value === undefined || Number.isNaN(value) ? "–" : shortNumber(value);
   },

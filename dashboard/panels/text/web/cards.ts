@@ -1,4 +1,4 @@
-/** Texts of a card, newest first, from any step on. */
+/** The texts of a card, newest first, starting at any step. */
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { failed, ready } from "../../../web/cards/loading.ts";
 import { make, stepText, within } from "../../../web/core/dom.ts";
@@ -16,8 +16,8 @@ const FIRST = 3;
 const MORE = 20;
 
 /**
- * `newest` and `oldest` bound the points that are on the page: oldest <= index < newest. A card follows new texts
- * while the newest is on the page and the user has not gone to another step.
+ * `newest` and `oldest` bound the points on the page: oldest <= index < newest. A card follows new texts while the
+ * newest is on the page and the user has not gone to another step.
  */
 interface Card {
   data: CardData;
@@ -25,19 +25,19 @@ interface Card {
   stepper: ReturnType<typeof pageStepper.create>;
   newest: number;
   oldest: number;
-  /** Counts fillings, so that late answers are known. */
+  /** Counts refills, so that late answers are recognized. */
   ask: number;
-  /** The same of texts that are added on top. */
+  /** The same for texts added on top. */
   added: number;
-  /** The point that the user has gone to; null at the newest. */
+  /** The point chosen by the user; null at the newest. */
   at: number | null;
   step: number | null;
-  /** Counts where the user goes, so that the place of a step that was typed before is known to be late. */
+  /** Counts the user's moves, so that the position of a step typed earlier is recognized as late. */
   moves: number;
-  /** The last filling that has come. */
+  /** The last refill that has arrived. */
   filled: number;
   filling: Promise<void>;
-  /** The user is ahead of the URL. */
+  /** Whether the user is ahead of the URL. */
   unwritten: boolean;
 }
 const cards: Map<string, Card> = new Map();
@@ -48,7 +48,7 @@ const one = () => view.read(settings.shown) === "one";
 
 // --- steps -------------------------------------------------------------------------------------------------
 
-/** The step that the URL has for a card, or null for the newest. */
+/** The step of a card in the URL, or null for the newest. */
 const wantedStep = (card: Card) => chosen(settings.step, linked() ? "" : card.data.key);
 
 function writeStep(card: Card): void {
@@ -58,7 +58,7 @@ function writeStep(card: Card): void {
   else choose(settings.step, card.data.key, step);
 }
 
-/** Writes the step that the user has gone to when its text is here, and its number known; nothing where that fails. */
+/** Writes the step chosen by the user once its text has arrived and its number is known; nothing if that fails. */
 async function settle(card: Card): Promise<void> {
   let filling: Promise<void>;
   do {
@@ -91,20 +91,20 @@ const stepperOf = (card: () => Card) =>
     settled: () => void settle(card()),
   });
 
-/** Shows the texts from a point on; null for the newest. */
+/** Shows the texts from a point onward; null for the newest. */
 function goTo(card: Card, index: number | null): Promise<void> {
   card.at = index;
   return card.filling = fill(card);
 }
 
-/** The user goes to a point; until that is written, the URL has the step before and is not followed. */
+/** Moves to a point for the user; until that is written, the URL still has the previous step and is not followed. */
 function moveTo(card: Card, index: number): void {
   card.unwritten = true;
   card.moves += 1;
   void goTo(card, index >= card.data.total - 1 ? null : index);
 }
 
-/** Brings a card to the step that the URL has. */
+/** Brings a card to the step in the URL. */
 async function followUrl(card: Card): Promise<void> {
   if (card.unwritten) return;
   const wanted = wantedStep(card);
@@ -112,7 +112,7 @@ async function followUrl(card: Card): Promise<void> {
   const found = await nearest(card.data.run, card.data.tag, wanted);
   if (card.unwritten) return;
   if (wantedStep(card) !== wanted) return await followUrl(card);
-  // Where nothing is shown yet, the newest are better than none.
+  // If nothing is shown yet, the newest texts are better than none.
   if (!found) return card.newest ? undefined : await goTo(card, null);
   const index = found.index >= card.data.total - 1 && found.step <= wanted ? null : found.index;
   if (index !== card.at || card.newest === 0) await goTo(card, index);
@@ -144,7 +144,7 @@ function removeEdges(card: Card): void {
   for (const old of card.body.querySelectorAll(":scope > button")) old.remove();
 }
 
-/** The buttons above and below the texts that lead to the others. */
+/** Updates the buttons above and below the texts that load the others. */
 function edges(card: Card): void {
   removeEdges(card);
   if (one()) return;
@@ -166,7 +166,7 @@ function place(card: Card, found: Entry[], atTop: boolean): void {
   highlight();
 }
 
-/** Puts texts on top; what the user reads stays where it is. */
+/** Adds texts on top without moving what the user is reading. */
 function placeAbove(card: Card, found: Entry[]): void {
   const before = card.body.scrollHeight;
   place(card, found, true);
@@ -178,7 +178,7 @@ async function extend(card: Card, start: number, stop: number): Promise<void> {
   const { ask } = card;
   const newer = start >= card.newest;
   const found = await fetchTexts(card.data, start, stop).catch(() => null);
-  // The buttons are there again for another try.
+  // Restore the buttons for another attempt.
   if (!found) return edges(card);
   if (card.ask !== ask || (newer ? start !== card.newest : stop !== card.oldest)) return;
   if (newer) card.newest = stop;
@@ -189,7 +189,7 @@ async function extend(card: Card, start: number, stop: number): Promise<void> {
   edges(card);
 }
 
-/** Everything again. */
+/** Loads everything again. */
 async function fill(card: Card): Promise<void> {
   const ask = card.ask += 1;
   const newest = shownIndex(card) + 1;
@@ -217,7 +217,7 @@ async function again(card: Card): Promise<void> {
   if (card.unwritten) await settle(card);
 }
 
-/** Texts that came since; the reader's place stays. */
+/** Adds texts that have arrived since, keeping the reader's place. */
 async function prepend(card: Card): Promise<void> {
   const { data, ask } = card;
   if (card.at !== null) {
@@ -267,7 +267,7 @@ export function download(event: Event): void {
   if (card) save(api.address("file", { run: card.data.run, tag: card.data.tag }), "");
 }
 
-/** Puts what the server sent of a card on the page; the promise of its texts where the card is new on it. */
+/** Puts the server's data for a card on the page; returns the promise of its texts if the card is new there. */
 export function draw(data: CardData): Promise<void> | null {
   const article = pageCards.find("text", data.key);
   const body = article?.querySelector<HTMLElement>(".fill");
@@ -285,7 +285,7 @@ export function draw(data: CardData): Promise<void> | null {
   return null;
 }
 
-/** Brings a text of a card onto the page; null where the card is not there. */
+/** Brings a text of a card onto the page; null if the card is not there. */
 export async function reveal(key: string, index: number): Promise<HTMLElement | null> {
   const card = cards.get(key);
   if (!card?.body.isConnected) return null;

@@ -14,7 +14,7 @@ const turnHit: Command = {
   act: (event) => step(event.shiftKey ? -1 : 1),
 };
 
-/** Makes keys hold in the field of the search, which is another one whenever the panel is opened. */
+/** Binds keys to the search field, which is a new element each time the panel is opened. */
 export function bindSearch(): void {
   const field = document.querySelector(FIND);
   if (!field || bound.has(field)) return;

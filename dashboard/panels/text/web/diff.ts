@@ -1,4 +1,4 @@
-/** Two texts of a tag compared, side by side or in one column. The server compares (panels/text/diff.py). */
+/** Compares two texts of a tag, side by side or in one column. The server does the comparison (panels/text/diff.py). */
 import { tip } from "../../../web/core/commands.ts";
 import { iconButton, make, stepText } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
@@ -20,7 +20,7 @@ type Sides = Record<"old" | "new", Side>;
 
 let shown: Dialog | null = null;
 
-/** Compares a text with the one before it, or with that of another run. */
+/** Compares a text with the previous one, or with that of another run. */
 export async function open({ run, tag, total, runs }: CardData, { index, step }: Entry): Promise<void> {
   const now = { run, index, step, total };
   const other = runs.find((one) => one !== run);
@@ -38,18 +38,18 @@ function begin(tag: string, runs: string[], sides: Sides): void {
   shown = new Dialog(tag, runs, sides);
 }
 
-/** Opens what the URL has. */
+/** Opens the comparison in the URL. */
 export async function fromUrl(): Promise<void> {
   const named = view.read(settings.diff);
   const [tag, oldRun, oldStep, newRun, newStep] = named;
   if (shown || newStep === undefined) return;
   const [old, now] = await Promise.all([choose(tag, oldRun, oldStep), choose(tag, newRun, newStep)]);
-  // Another call may have opened it, and the user closed it, before this one had its answers.
+  // Another call may have opened it, and the user may have closed it, before the answers to this one arrived.
   const isStillNamed = view.read(settings.diff).join("\n") === named.join("\n");
   if (old && now && !shown && isStillNamed) begin(tag, [...new Set([oldRun, newRun])], { old, new: now });
 }
 
-/** Buttons for the options of a setting; `act` is called when another was chosen. */
+/** Buttons for the options of a setting; `act` is called when another option is chosen. */
 function choiceOf<T extends string>(name: string, setting: Choice<T>, labels: Record<T, string>, act: () => void) {
   const buttons = setting.options.map((value) => {
     const button = make("button", { className: "quiet", "data-value": value }, labels[value]);
@@ -80,7 +80,7 @@ class Dialog {
   ];
   #found: Comparison | null = null;
   #ask = 0;
-  /** Counts where each side goes, so that late answers are known. */
+  /** Counts the moves of each side, so that late answers are recognized. */
   #turns: Record<keyof Sides, number> = { old: 0, new: 0 };
 
   constructor(tag: string, runs: string[], sides: Sides) {
@@ -133,7 +133,7 @@ class Dialog {
     this.#render();
   }
 
-  /** The run and the step of one side, to choose others. */
+  /** The run and step of one side, with controls to choose others. */
   #side(name: keyof Sides): HTMLElement {
     const one = this.#sides[name];
     const go = async (run: string, step: number) => {

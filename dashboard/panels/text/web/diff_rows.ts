@@ -1,11 +1,11 @@
-/** The rows of two texts that are compared: which are shown, and in which order (panels/text/diff.py). */
+/** The rows of a comparison of two texts: which are shown, and in which order (panels/text/diff.py). */
 
 import type { Comparison } from "./messages.generated.ts";
 
-/** The change, the line's numbers in the old and the new text, and its pieces there: whether each is what changed. */
+/** The change, the line numbers in the old and new text, and the pieces there, each with whether it has changed. */
 export type Row = Comparison["rows"][number];
 export type Segment = Row[3][number];
-/** A row, or a stretch of unchanged ones that is not shown. */
+/** A row, or a stretch of unchanged rows that is hidden. */
 export type Piece = Row | { hidden: Row[] };
 
 const CONTEXT = 3;
@@ -13,7 +13,7 @@ const LEAST_HIDDEN = 3;
 
 export const isGap = (piece: Piece): piece is { hidden: Row[] } => "hidden" in piece;
 
-/** Rows near a change, and stretches of unchanged ones between. */
+/** Rows near a change, and the stretches of unchanged rows in between. */
 export function near(rows: Row[]): Piece[] {
   const kept = new Uint8Array(rows.length);
   rows.forEach(([change], at) => {
@@ -31,7 +31,7 @@ export function near(rows: Row[]): Piece[] {
   return pieces;
 }
 
-/** In one column all removed lines of a change come before the added ones. */
+/** Orders rows for a single column: all removed lines of a change come before the added ones. */
 export function ordered(pieces: Piece[]): Piece[] {
   const found: Piece[] = [];
   let removed: Row[] = [];

@@ -1,4 +1,4 @@
-/** One text on the page: its buttons, folding, and tables that sort. */
+/** A text on the page: its buttons, folding, and sortable tables. */
 import { becomes, icon, iconButton, make, stepText, toClipboard, when, within } from "../../../web/core/dom.ts";
 import * as diff from "./diff.ts";
 import { highlight, keepWords } from "./marks.ts";
@@ -64,7 +64,7 @@ export function element(data: CardData, entry: Entry): HTMLElement {
 
 // --- folding -----------------------------------------------------------------------------------------------
 
-/** Folds a text that is long, once it is on the page. */
+/** Folds a long text once it is on the page. */
 export function fold(article: HTMLElement): void {
   const content = article.querySelector(".prose");
   if (!content || article.querySelector(".act-fold") || content.scrollHeight <= FOLDED_PX * 1.3) return;
@@ -84,7 +84,7 @@ export function unfold(article: HTMLElement, on: boolean): void {
 
 // --- tables ------------------------------------------------------------------------------------------------
 
-/** An array has no head of its own: its columns are numbered, so that there is something to click. */
+/** Numbers the columns of an array: it has no head of its own, and there must be something to click. */
 function numberColumns(content: HTMLElement): void {
   const table = content.querySelector<HTMLTableElement>(":scope > table");
   const first = table?.rows[0];
@@ -93,11 +93,11 @@ function numberColumns(content: HTMLElement): void {
   table.prepend(make("thead", {}, make("tr", {}, ...heads)));
 }
 
-/** The header of a column that an event happened in. */
+/** The header of the column in which an event happened. */
 export const headOf = (event: Event | undefined): HTMLTableCellElement | null =>
   event ? within<HTMLTableCellElement>(event, ".entry .prose thead th") : null;
 
-/** Sorts by the column whose head an event happened in. */
+/** Sorts by the column in whose header an event happened. */
 export function sortAt(event: Event): void {
   const head = headOf(event);
   if (!head) return;

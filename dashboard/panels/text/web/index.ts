@@ -1,4 +1,4 @@
-/** The text panel: cards of texts, a search in all of them, and two of them compared. */
+/** The text panel: cards of texts, a search in all of them, and comparison of two texts. */
 import { register } from "../../../web/core/commands.ts";
 import { callbacks, noUpdate } from "../../../web/core/dash.ts";
 import { view } from "../../../web/page/view.ts";
@@ -13,7 +13,7 @@ import { api } from "./texts.ts";
 
 let before = "";
 
-/** What the toolbar says. */
+/** Applies the toolbar settings. */
 function adjust(): void {
   const panel = document.querySelector(".panel.text");
   if (!panel) return;
@@ -33,7 +33,7 @@ function adjust(): void {
   diff.fromUrl();
 }
 
-/** Shows the cards that the panel opens with together: how high a text is nobody knows before, and none is to move. */
+/** Shows the panel's first cards all at once: the heights of texts are unknown in advance, and no card should move. */
 async function showFilled(filled: Promise<void>[]): Promise<void> {
   await Promise.allSettled(filled);
   document.querySelector<HTMLElement>(".panel.text")?.setAttribute("data-filled", "");

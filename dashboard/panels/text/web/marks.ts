@@ -1,15 +1,15 @@
-/** What a search found, marked in the texts on the page. */
+/** Marks search results in the texts on the page. */
 import { placesOf } from "./words.ts";
 
 const MOST = 500;
-/** The strings that the server found in a text, by its part of the page. */
+/** The strings that the server found in a text, by its element on the page. */
 const words: WeakMap<Element, string[]> = new WeakMap();
-/** The text that the search is at. */
+/** The text with the current hit. */
 let marked: Element | null = null;
 
 export const keepWords = (article: Element, found: string[]): void => void words.set(article, found);
 
-/** Ranges of the strings that the server found in a text, where they stand on the page. */
+/** Ranges on the page of the strings that the server found in a text. */
 export function ranges(article: Element): Range[] {
   const found = words.get(article) ?? [];
   const content = article.querySelector(".prose");
@@ -31,7 +31,7 @@ export function ranges(article: Element): Range[] {
   });
 }
 
-/** Marks what was found in all texts on the page, and apart from that what is found in `now`; undefined is as before. */
+/** Highlights what was found in all texts on the page, and separately in `now`; undefined keeps the previous text. */
 export function highlight(now?: Element | null): void {
   if (!CSS.highlights) return;
   if (now !== undefined) marked = now;

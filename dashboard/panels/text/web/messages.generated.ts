@@ -2,7 +2,7 @@
 
 export const MOST_ENTRIES = 50;
 
-/** How many texts a card has, and the runs that have its tag, to compare with. */
+/** A card: its number of texts, and the runs that have its tag, for comparison. */
 export interface CardData {
   key: string;
   run: string;
@@ -25,14 +25,14 @@ export interface Entry {
   words: string[];
 }
 
-/** Where a text is. */
+/** Position of a text in its series. */
 export interface EntryPlace {
   step: number;
   total: number;
   index: number;
 }
 
-/** Two texts of a tag compared by lines. */
+/** Line-by-line comparison of two texts of a tag. */
 export interface Comparison {
   rows: (["same" | "added" | "removed" | "changed", number | null, number | null, [string, boolean][], [string, boolean][]])[];
   added: number;
@@ -43,7 +43,7 @@ export interface Comparison {
   new?: StepPlace;
 }
 
-/** A text in which something was found, and the place of its card. */
+/** A text in which something was found, and the location of its card. */
 export interface FoundText {
   tag: string;
   run: string;
@@ -58,7 +58,7 @@ export interface FoundText {
   page: number;
 }
 
-/** What one request of a search found. */
+/** Results of one request of a search. */
 export interface SearchAnswer {
   hits: FoundText[];
   searched: number;
@@ -68,7 +68,7 @@ export interface SearchAnswer {
   error: string;
 }
 
-/** The step of a text, and how many its series has. */
+/** The step of a text, and the number of texts in its series. */
 export interface StepPlace {
   step: number;
   total: number;

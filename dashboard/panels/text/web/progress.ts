@@ -1,13 +1,13 @@
-/** How far a search is, in words. */
+/** The progress of a search, in words. */
 import { stepText } from "../../../web/core/dom.ts";
 import type { SearchAnswer } from "./messages.generated.ts";
 
-/** What was found so far. */
+/** The results so far. */
 export interface Search extends SearchAnswer {
-  /** the hit that is shown; -1 for none */
+  /** the current hit; -1 for none */
   at: number;
   busy: boolean;
-  /** Whether the last request had no answer. */
+  /** Whether the last request went unanswered. */
   isLost: boolean;
 }
 
@@ -24,7 +24,7 @@ export function progress(
   return parts.join(" · ");
 }
 
-/** The hit after or before one, round and round; the first or last where none is shown. */
+/** The hit after or before the current one, wrapping around; without a current one, the first or last. */
 export function hitBeside({ at, hits }: Pick<Search, "at" | "hits">, by: 1 | -1): number {
   if (at < 0) return by > 0 ? 0 : hits.length - 1;
   return (at + by + hits.length) % hits.length;

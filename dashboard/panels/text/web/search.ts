@@ -1,4 +1,4 @@
-/** A search in all texts of the shown runs, which the server does some hundred texts at a time. */
+/** A search in all texts of the visible runs; the server searches some hundred texts at a time. */
 import { cards } from "../../../web/cards/grid.ts";
 import { retryButton } from "../../../web/cards/loading.ts";
 import { tip } from "../../../web/core/commands.ts";
@@ -13,7 +13,7 @@ import { hitBeside, progress, type Search } from "./progress.ts";
 import { settings } from "./settings.generated.ts";
 import { api, tagName } from "./texts.ts";
 
-/** Requests in a row; then the user is asked. */
+/** Consecutive requests before the user is asked. */
 const AT_ONCE = 5;
 const MOST_LISTED = 500;
 
@@ -29,11 +29,11 @@ const fresh = (): Search => ({
   busy: false,
 });
 let state = fresh();
-/** The hit whose card is on its way. */
+/** The hit whose card is still loading. */
 let awaited: FoundText | null = null;
 const find = () => view.read(settings.find);
 
-/** Searches again. */
+/** Starts the search again. */
 export function start(): void {
   state = fresh();
   awaited = null;
@@ -124,12 +124,12 @@ function show(): void {
   if (least < list.scrollTop || most > list.scrollTop + list.clientHeight) list.scrollTop = least - 30;
 }
 
-/** To the next hit, or the one before. */
+/** Goes to the next or previous hit. */
 export function step(by: 1 | -1): void {
   if (state.hits.length) go(hitBeside(state, by));
 }
 
-/** Goes to a text with a match; a card that is on another page or in a closed group is brought here first. */
+/** Goes to a matching text; if its card is on another page or in a closed group, brings it into view first. */
 async function go(at: number): Promise<void> {
   state.at = at;
   const hit = state.hits[at];
@@ -150,7 +150,7 @@ async function go(at: number): Promise<void> {
   around.forEach((section) => cards.show(section, true));
   const section = around.at(-1);
   if (!section) return;
-  // Cards are drawn when they are seen.
+  // Cards are drawn once they are visible.
   section.scrollIntoView({ block: "start" });
 }
 
@@ -167,7 +167,7 @@ async function jump(): Promise<boolean> {
   return true;
 }
 
-/** Scrolls the card, then the page, to what was found. */
+/** Scrolls the card, then the page, to the match. */
 function scrollTo(article: HTMLElement, range: Range = rangeAround(article)): void {
   const body = article.closest(".fill");
   if (body) {
@@ -182,7 +182,7 @@ function rangeAround(article: HTMLElement): Range {
   return range;
 }
 
-/** A card has its texts: if a jump waits for it, it goes on. */
+/** Called when a card has its texts: continues a jump that is waiting for it. */
 export function arrived(key: string): void {
   if (awaited?.key === key) jump();
 }

@@ -1,14 +1,14 @@
-/** Rows of tables in order. */
+/** Sorts the rows of tables. */
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** The number that a cell has, with commas, a sign or a percent; NaN where it has none. */
+/** The number in a cell, which may have commas, a sign or a percent sign; NaN if there is none. */
 export function numeric(text: string): number {
   if (!/^[-+\u2212]?(\d[\d,_ ]*)?\.?\d*(e[-+]?\d+)?\s*%?$/i.test(text) || !/\d/.test(text)) return NaN;
   return Number(text.replace(/[,_ %]/g, "").replace("\u2212", "-"));
 }
 
-/** Numbers before words. */
+/** Compares cells; numbers come before words. */
 export function compare(one: string, other: string): number {
   const [a, b] = [numeric(one), numeric(other)];
   if (!Number.isNaN(a) && !Number.isNaN(b)) return a - b;
@@ -16,7 +16,7 @@ export function compare(one: string, other: string): number {
   return collator.compare(one, other);
 }
 
-/** Sorts the table of a head by its column: up, down, and as it was. */
+/** Sorts the table of a head by its column: ascending, then descending, then back to the original order. */
 export function sort(head: HTMLTableCellElement): void {
   const table = head.closest("table");
   const body = table?.tBodies[0];

@@ -1,4 +1,4 @@
-/** What the server says of texts; its HTML is sanitized. */
+/** Texts from the server; their HTML is sanitized. */
 import { Api } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
 import type { CardData, Entry, EntryPlace } from "./messages.generated.ts";
@@ -6,7 +6,7 @@ import { settings } from "./settings.generated.ts";
 
 export const api = new Api("api/text");
 
-/** The texts from `start` to before `stop`, newest first. */
+/** The texts from `start` up to but excluding `stop`, newest first. */
 export async function fetchTexts(data: CardData, start: number, stop: number): Promise<Entry[]> {
   const { run, tag, markdown } = data;
   const [pattern, regex] = [view.read(settings.find), view.read(settings.regex)];
@@ -14,9 +14,9 @@ export async function fetchTexts(data: CardData, start: number, stop: number): P
   return await api.ask<Entry[]>("entries", requested);
 }
 
-/** The text of a series that is nearest to a step; null where there is none. */
+/** The text of a series nearest to a step; null if there is none. */
 export const nearest = (run: string, tag: string, step: number | string): Promise<EntryPlace | null> =>
   api.ask<EntryPlace>("at", { run, tag, step }).catch(() => null);
 
-/** A tag as people call it. */
+/** A tag as shown to users. */
 export const tagName = (tag: string): string => tag.replace(/\/text_summary$/, "");

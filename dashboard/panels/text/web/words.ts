@@ -1,6 +1,6 @@
-/** Where the strings that a search found stand in a text. */
+/** Finds where the strings of a search result occur in a text. */
 
-/** Places of words in a text, from the left; of two that begin at one place the longer. At most `most` of them. */
+/** Positions of words in a text, from left to right, at most `most`; of two that begin together, the longer one. */
 export function placesOf(words: readonly string[], text: string, most: number): [number, number][] {
   const wanted = words.map((word) => word.trim()).filter(Boolean).sort((a, b) => b.length - a.length);
   const found: [number, number][] = [];

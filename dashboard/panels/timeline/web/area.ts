@@ -1,4 +1,4 @@
-/** A chosen stretch of time over some lanes: what ran there, by name, category and lane, in the drawer. */
+/** A selected time range over some lanes: the drawer lists what ran there by name, category and lane. */
 import { durationText, exactDurationText, integer } from "../../../web/core/numbers.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
@@ -12,14 +12,14 @@ import type { TimelinePanel } from "./panel.ts";
 import { button } from "./widgets.ts";
 
 type Kind = "by_name" | "by_category" | "by_lane" | "counters";
-/** What is chosen, in the screen's time. */
+/** The selection, in screen time. */
 export interface Chosen {
   times: [number, number];
   bands: Set<string>;
 }
-/** What is in the area of one trace. */
+/** The contents of the area in one trace. */
 type Answer = AreaAnswer & { source: Source };
-/** A row of the table by the keys of its columns. */
+/** A table row, by column key. */
 type Cells = Partial<Record<string, string | number>>;
 interface Table {
   columns: [key: string, title: string][];
@@ -33,9 +33,9 @@ const TITLES: Record<Kind, string> = {
 };
 const KINDS = ["by_name", "by_category", "by_lane", "counters"] as const;
 const MOST_ROWS = 500;
-/** Lanes that an address names; where there are more, all of them count. */
+/** The most lanes an address names; if there are more, all lanes count. */
 const MOST_IN_ADDRESS = 200;
-/** Where there is no lane in it. */
+/** For an area without lanes. */
 const NO_SLICES = {
   slices: 0,
   names_total: 0,
@@ -46,7 +46,7 @@ const NO_SLICES = {
   by_lane: [],
 };
 
-/** A lane or a counter as the address has it: the place of its trace, and its number there. */
+/** A lane or counter as written in the address: the place of its trace, and its number there. */
 const nameOf = ({ source, lane, counter }: Band) => `${source.place}/${lane >= 0 ? lane : `c${counter}`}`;
 
 export class Area {
@@ -62,7 +62,7 @@ export class Area {
   }
 
   /**
-   * While the hand draws.
+   * Updates the area while it is being drawn.
    * @param heights on the canvas
    */
   draw(times: [number, number], heights: [number, number]) {
@@ -80,14 +80,14 @@ export class Area {
     this.chosen = { times, bands };
   }
 
-  /** All lanes and counters of a trace over a stretch of the screen's time. */
+  /** Selects all lanes and counters of a trace over a range of screen time. */
   over(times: [number, number], source: Source) {
     const own = this.bands.filter((band) => band.source === source);
     this.chosen = { times, bands: new Set(own.map((b) => b.id)) };
     return this.ask();
   }
 
-  /** As the address has it: its times, and its lanes where these are not all. */
+  /** The area as written in the address: its times, and its lanes unless it covers all. */
   get text(): string {
     if (!this.chosen) return "";
     const times = this.range.map(Math.round).join(":");
@@ -97,13 +97,13 @@ export class Area {
     return all ? times : `${times}~${own.map(nameOf).join(",")}`;
   }
 
-  /** What can be in an area. */
+  /** The bands an area can contain. */
   get bands() {
     const { rows } = this.panel;
     return [...rows.pinned, ...rows.bands].filter(({ type }) => type === "lane" || type === "counter");
   }
 
-  /** Chooses what the address has. */
+  /** Restores the selection from the address. */
   async restore(text: string) {
     const [times, listed] = text.split("~");
     const [start, end] = times.split(":").map(Number);
@@ -118,13 +118,13 @@ export class Area {
     this.panel.settings.tell({ "timeline.area": [this.text] });
   }
 
-  /** The times of the area in order. */
+  /** The area's times in ascending order. */
   get range(): [number, number] {
     const [a, b] = this.chosen ? this.chosen.times : [0, 0];
     return a <= b ? [a, b] : [b, a];
   }
 
-  /** The hand has drawn: asks what is in it. */
+  /** Requests the contents of the area once it is drawn. */
   async ask() {
     const { panel } = this;
     const chosen = this.chosen;
@@ -148,7 +148,7 @@ export class Area {
             lanes,
             top: MOST_ROWS,
           });
-          // Without lanes the route sums up all of them.
+          // If no lanes are given, the route sums over all of them.
           const inside = lanes ? answer : { ...answer, ...NO_SLICES };
           return { ...inside, source, counters: answer.counters.filter(({ counter }) => counters.has(counter)) };
         }),
@@ -165,7 +165,7 @@ export class Area {
     }
   }
 
-  /** Says that the totals are on their way. */
+  /** Shows that the totals are loading. */
   private wait(start: number, end: number) {
     const { drawer } = this.panel;
     const title = make("span", { className: "timeline-drawer-title" }, `${durationText(end - start)} · summing …`);
@@ -189,7 +189,7 @@ export class Area {
     this.panel.changed();
   }
 
-  /** Rows of all traces under one another, with what they are called. */
+  /** The rows of all traces, one trace below another, with their names. */
   table(): Table {
     const { answers, kind } = this;
     const several = answers.length > 1;
@@ -300,7 +300,7 @@ export class Area {
     const isText = (key: string) => typeof rows.at(0)?.[key] === "string";
     const order = (one: Cells, other: Cells) => {
       const [a, b] = [one[column], other[column]];
-      // What is not known is the least.
+      // Unknown values count as the smallest.
       return isText(column)
         ? String(a ?? "").localeCompare(String(b ?? ""))
         : Number(a ?? -Infinity) - Number(b ?? -Infinity);

@@ -1,4 +1,4 @@
-/** What slices are colored by, and what a legend says of it. */
+/** How slices are colored, and the legend that explains it. */
 import { durationText } from "../../../web/core/numbers.ts";
 import { firstWhere } from "../../../web/core/steps.ts";
 import { settings } from "./settings.generated.ts";
@@ -15,13 +15,13 @@ export const MODES: Record<Mode, string> = {
   occupancy: "Occupancy",
   difference: "Difference",
 };
-/** What became of the slices of a name from the first trace to the second. */
+/** How the slices with a given name changed from the first trace to the second. */
 export interface Change {
   verdict: string;
   means: [number | null, number | null];
   counts: [number, number];
 }
-/** Entries of a color and a word, or a ramp between two words. */
+/** Entries of a color and a word each, or a ramp between two words. */
 export interface Legend {
   ramp?: [string, string];
   entries?: [string, string][];
@@ -29,7 +29,7 @@ export interface Legend {
 /** Number, name, start and duration. */
 export type Step = TraceSummary["steps"][number];
 
-/** What became of a name from the first trace to the second, by the mean of its slices. */
+/** How a name changed from the first trace to the second, by the mean of its slices. */
 export const VERDICTS: Record<string, string> = {
   "only in first": "only in the first",
   "only in second": "only in the second",
@@ -37,27 +37,27 @@ export const VERDICTS: Record<string, string> = {
   shorter: "shorter in the second",
   same: "about the same",
 };
-/** Shorter slices have the first color of the ramp. */
+/** Shorter slices get the first color of the ramp. */
 const SHORTEST_NS = 1000;
 const MOST_ENTRIES = 9;
 
 export class Colors {
   mode: Mode = "name";
-  /** What became of each name in the second trace. */
+  /** How each name changed in the second trace. */
   verdicts: Map<string, Change> | null = null;
   longest = SHORTEST_NS * 10;
   categories: Map<string, number> = new Map();
-  /** Colors of a window's names. */
+  /** Colors for a window's names. */
   readonly #named: WeakMap<SliceWindow, { theme: Theme; table: string[] }> = new WeakMap();
 
-  /** What windows must carry for it. */
+  /** What windows must carry for the current mode. */
   get value() {
     return this.mode === "occupancy" || this.mode === "step" ? this.mode : "";
   }
 
   measure(sources: Source[]) {
     this.longest = Math.max(SHORTEST_NS * 10, ...sources.map((source) => source.summary.longest));
-    // Few categories have colors that are all different; names are too many for that.
+    // There are few enough categories for distinct colors, but too many names.
     const categories = [...new Set(sources.flatMap((source) => source.summary.categories))].sort();
     this.categories = new Map(categories.map((category, place) => [category, place]));
   }
@@ -66,7 +66,7 @@ export class Colors {
     return category ? theme.tint(this.categories.get(category) ?? 0) : theme.unknown;
   }
 
-  /** The color of each slice of a window, by its place there. */
+  /** The color of each slice of a window, by its index there. */
   of(theme: Theme, source: Source, shown: SliceWindow): (i: number) => string {
     const { name, category, durations, value, names, categories } = shown;
     switch (this.mode) {
@@ -102,8 +102,8 @@ export class Colors {
   }
 
   /**
-   * What the legend says.
-   * @param windows what is on the screen
+   * The contents of the legend.
+   * @param windows the windows on the screen
    */
   legend(theme: Theme, windows: Pick<SliceWindow, "categories">[]): Legend {
     if (this.mode === "duration") {
@@ -124,7 +124,7 @@ export class Colors {
 }
 
 /**
- * The step that a moment of the trace lies in, by its place; -1 for none.
+ * The index of the step that contains a moment of the trace; -1 for none.
  * @param steps sorted
  */
 export function stepAt(steps: readonly Step[], time: number): number {

@@ -1,8 +1,8 @@
-/** What the keys of the Timeline panel do. */
+/** Keyboard commands of the Timeline panel. */
 import type { Act, Command, Group } from "../../../web/core/commands.ts";
 import type { TimelinePanel } from "./panel.ts";
 
-/** What goes on while its key is held. */
+/** Movements that continue while their key is held. */
 export interface Moves {
   zoomIn: Act;
   zoomOut: Act;
@@ -10,7 +10,7 @@ export interface Moves {
   panRight: Act;
 }
 
-/** The commands, each under a key that works while the timeline or nothing has the focus. */
+/** The commands, each with a key that works while the timeline or nothing has the focus. */
 export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves): Group[] {
   const page = () => (panel.scene.height - panel.scene.top) * 0.9;
   const scroll = (by: () => number) => () => void panel.scrollBy(by());
@@ -62,7 +62,7 @@ export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves
       keys: ["."],
       act: ({ repeat }) => panel.selection.step(1, repeat),
     },
-    // What no arrow of a slice can take is left to the page.
+    // Keys that no arrow of a slice can use are left to the page.
     {
       id: "timeline.to_launch",
       title: "Along an arrow, to what launched it",
@@ -116,7 +116,7 @@ export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves
     { id: "timeline.critical_path", title: "Critical path", keys: ["c"], act: () => panel.turn("critical") },
     { id: "timeline.idle_time", title: "Idle time by cause", keys: ["i"], act: () => panel.turn("idle") },
   ];
-  /** Keys of a part of the page that has the focus are its own. */
+  /** If another part of the page has the focus, the keys belong to it. */
   const isMeant = () => {
     const active = document.activeElement;
     return canvas.isConnected && panel.ready &&

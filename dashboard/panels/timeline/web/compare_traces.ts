@@ -1,4 +1,4 @@
-/** Several traces in one view: which, how they are aligned, what their collectives and differences are. */
+/** Several traces in one view: the selection, their alignment, and their collectives and differences. */
 import { make } from "../../../web/core/dom.ts";
 import { runName } from "../../../web/core/names.ts";
 import { popover } from "../../../web/core/popover.ts";
@@ -22,9 +22,9 @@ import { settings } from "./settings.generated.ts";
 
 export type Alignment = typeof settings.align.options[number];
 
-/** Comparing more would leave no room for any. */
+/** Comparing more would leave too little room for each. */
 const MOST = 8;
-/** Characters of a name that windows carry. */
+/** Number of characters of a name that windows carry. */
 const WINDOW_NAME = 160;
 const ALIGNMENTS: Record<Alignment, string> = {
   start: "Start of trace",
@@ -40,9 +40,9 @@ export class Together {
   collectives: CollectivesAnswer | null = null;
   notes: string[] = [];
   requested = 0;
-  /** Ids of traces that are still to be added, which the address names all the same. */
+  /** Ids of traces yet to be added, which the address already names. */
   coming: string[] = [];
-  /** Whether the box waits for the list of traces. */
+  /** Whether the box is waiting for the list of traces. */
   opening = false;
 
   constructor(panel: TimelinePanel) {
@@ -61,7 +61,7 @@ export class Together {
     this.panel.colors.verdicts = null;
   }
 
-  /** One after another, until another trace is opened. */
+  /** Adds traces one after another, until another trace is opened. */
   async addAll(ids: string[]) {
     const first = this.panel.sources[0];
     this.coming = [...this.coming, ...ids];
@@ -109,7 +109,7 @@ export class Together {
     return this.align();
   }
 
-  /** Asks where each trace goes, and what joins them. */
+  /** Requests the position of each trace, and what connects them. */
   async align(): Promise<void> {
     const { panel } = this;
     const requested = ++this.requested;
@@ -158,7 +158,7 @@ export class Together {
     panel.changed();
   }
 
-  /** Lines between the slices of one collective on several ranks. */
+  /** Draws lines between the slices of one collective on several ranks. */
   draw(scene: Scene) {
     if (!this.collectives || scene.sources.length < 2) return;
     const { context, theme } = scene;
@@ -186,7 +186,7 @@ export class Together {
     context.globalAlpha = 1;
   }
 
-  /** The box with the traces that can be added, and how they are aligned. */
+  /** Opens the box with the traces that can be added and the alignment. */
   async open(anchor: HTMLElement) {
     const { panel } = this;
     if (!panel.sources.length || this.opening) return;
@@ -200,7 +200,7 @@ export class Together {
     } finally {
       this.opening = false;
     }
-    // Whoever went elsewhere meanwhile keeps the focus.
+    // If the user has moved elsewhere in the meantime, the focus stays there.
     if (document.activeElement !== active || !panel.sources.length) return;
     const here = this.ids;
     const first = traces.find((t) => t.id === here[0]);
@@ -220,7 +220,7 @@ export class Together {
     const fill = () => {
       const wanted = field.value.toLowerCase();
       const found = traces.filter((t) => !here.includes(t.id) && t.id.toLowerCase().includes(wanted));
-      // Those beside the first trace are the likeliest.
+      // Traces in the first trace's folder are the most likely choices.
       found.sort((a, b) => Number(folder(b.id) === folder(here[0])) - Number(folder(a.id) === folder(here[0])));
       list.replaceChildren(
         ...found.slice(0, 200).map((t) => {
@@ -239,7 +239,7 @@ export class Together {
     const ways = make("div", { className: "timeline-ways" });
     for (const by of settings.align.options) {
       const label = ALIGNMENTS[by];
-      // A request that cannot be answered is not offered.
+      // An alignment that cannot be computed is not offered.
       if (by === "step" && !panel.sources.every((s) => s.summary.steps.length)) continue;
       const way = button(label, `Align the traces by: ${label.toLowerCase()}`, () => {
         popover.close();

@@ -1,4 +1,4 @@
-/** The timeline's data: requests, decoding of windows, and the cache of windows to redraw from. */
+/** The timeline's data: requests, decoding of windows, and the window cache used for redrawing. */
 import { type Api, isAbort, messageOf, type Parameters } from "../../../web/core/request.ts";
 import { firstWhere } from "../../../web/core/steps.ts";
 import type { StepsOfTrace as ProfiledTrace } from "../../../curves/web/messages.generated.ts";
@@ -13,7 +13,7 @@ import type {
 } from "./messages.generated.ts";
 
 const MAX_WINDOWS = 48;
-/** While the hand moves, what was asked for is soon superseded; asking more often only loads the server. */
+/** During movement, requests are soon superseded; more frequent ones would only load the server. */
 const REQUEST_GAP_MS = 60;
 const RETRY_MS = 2000;
 const LANE_BLOCK = 8;
@@ -22,7 +22,7 @@ export interface Range {
   start: number;
   end: number;
 }
-/** What is asked for of a window of slices. */
+/** The parameters of a request for a window of slices. */
 interface Plan extends Range {
   width: number;
   lanes: number[] | null;
@@ -52,9 +52,9 @@ export interface SliceWindow {
   count: Uint32Array;
   name: Uint16Array;
   category: Uint16Array;
-  /** what slices are colored by, NaN where it is not known */
+  /** the values slices are colored by, NaN if unknown */
   value: Float32Array | null;
-  /** the lanes it was asked for; null for all */
+  /** the lanes it was requested for; null for all */
   lanes: Set<number> | null;
   used: number;
 }
@@ -97,13 +97,13 @@ export function decode(buffer: ArrayBuffer): SliceWindow {
   };
 }
 
-/** The first slice of a row that begins after a moment; one past its last where none does. */
+/** The first slice of a row that begins after a moment; one past its last if none does. */
 export const firstAfter = ({ starts }: SliceWindow, { from, to }: Row, time: number): number =>
   from + firstWhere(to - from, (at) => starts[from + at] > time);
 
 /**
- * One opened trace as the browser sees it. Its times are nanoseconds since its own start; what is on the screen is at
- * those plus `offset`, so that several traces can be aligned.
+ * One opened trace as the browser sees it. Its times are nanoseconds since its own start; screen time is that plus
+ * `offset`, so that several traces can be aligned.
  */
 export class Source {
   readonly api: Api;
@@ -113,9 +113,9 @@ export class Source {
   offset = 0;
   /** Its steps on the curves of its run. */
   joined: Promise<ProfiledTrace | null> = Promise.resolve(null);
-  /** Place among the traces of the view. */
+  /** Position among the traces in the view. */
   place = 0;
-  /** What windows carry for colors beside names: "" or "occupancy". */
+  /** What windows carry for coloring besides names: "", "occupancy" or "step". */
   value = "";
   windows: Map<string, SliceWindow> = new Map();
   pending: { key: string; abort: AbortController } | null = null;
@@ -128,7 +128,7 @@ export class Source {
   clock = 0;
   requests = 0;
   lastRequest = -Infinity;
-  /** The window that could not be loaded a moment ago. */
+  /** The window that recently failed to load. */
   failed = "";
   waiting = 0;
   bytes = 0;
@@ -153,7 +153,7 @@ export class Source {
     };
   }
 
-  /** Lanes by their number, of which a part is known where a trace has very many. */
+  /** Stores lanes by number; if a trace has very many, only some are known. */
   takeLanes(answer: LanesAnswer) {
     const lanes: LaneRow[] = [];
     const labels: string[] = [];
@@ -166,8 +166,8 @@ export class Source {
   }
 
   /**
-   * Asks for the lanes that a filter chooses, and for one in any case, where not all are known.
-   * @returns whether there are others now
+   * If not all lanes are known, requests those that match a filter, plus one specific lane in any case.
+   * @returns whether the known lanes have changed
    */
   async findLanes(text: string, lane?: number): Promise<boolean> {
     if (this.lanesKnown === this.summary.lanes_total) return false;
@@ -182,23 +182,23 @@ export class Source {
     return this.summary.id;
   }
 
-  /** Where the trace lies on the screen's time. */
+  /** Where the trace lies in screen time. */
   get extent(): [number, number] {
     return [this.offset, this.offset + this.summary.end];
   }
 
-  /** Where what the program did lies on the screen's time, without the profiler's own notes. */
+  /** Where the program's own work lies in screen time, without the profiler's own entries. */
   get work(): [number, number] {
     const [start, end] = this.summary.work;
     return [start + this.offset, end + this.offset];
   }
 
-  /** A range of the screen's time in the trace's own. */
+  /** Converts a range from screen time to the trace's own time. */
   own(range: Range) {
     return { start: range.start - this.offset, end: range.end - this.offset };
   }
 
-  /** Windows with or without values to color by. */
+  /** Sets which values to color by windows carry, if any. */
   carry(value: string) {
     if (value === this.value) return;
     this.value = value;
@@ -217,13 +217,13 @@ export class Source {
     for (const stretch of Object.values(this.stretches)) stretch.close();
   }
 
-  /** The answer of a route about this trace. */
+  /** The answer of a route for this trace. */
   ask<T>(route: string, query: Parameters, signal?: AbortSignal): Promise<T> {
     return this.api.ask<T>(route, { id: this.id, ...query }, { signal });
   }
 
   /**
-   * Makes sure that what is visible is on its way: a padded window, quantised so that small moves ask for the
+   * Ensures that the visible part is loaded or loading: a padded window, quantized so that small moves request the
    * same one again.
    * @param range in the trace's time
    * @param lanes visible lanes
@@ -313,7 +313,7 @@ export class Source {
     for (const [key] of old.slice(0, this.windows.size - MAX_WINDOWS)) this.windows.delete(key);
   }
 
-  /** The loaded window that shows a lane best: it covers the range, or most of it, as finely as is useful. */
+  /** The loaded window that shows a lane best: it covers the range, or most of it, in as much detail as is useful. */
   best(lane: number, range: Range, nsPerPixel: number): SliceWindow | null {
     let best = null;
     let bestScore = -Infinity;
@@ -343,7 +343,7 @@ export class Source {
   }
 }
 
-/** The latest answer of a route about what is visible, asked for with room around it so that small moves need no other. */
+/** A route's latest answer for the visible range, requested with a margin so that small moves need no new one. */
 export class Stretch<Answer> {
   readonly source: Source;
   readonly route: string;
@@ -366,7 +366,7 @@ export class Stretch<Answer> {
     this.abort = null;
   }
 
-  /** Forgets the answer, so that nothing is drawn and the next one is asked for. */
+  /** Discards the answer, so that nothing is drawn and the next one is requested. */
   drop() {
     this.close();
     this.answer = null;
@@ -375,7 +375,7 @@ export class Stretch<Answer> {
 
   /**
    * @param range in the trace's time
-   * @param more of the query
+   * @param more further query parameters
    */
   want(range: Range, pixels: number, more: Parameters, use?: (answer: Answer) => void) {
     const span = range.end - range.start;

@@ -1,4 +1,4 @@
-/** Details: the drawer about the selected slice, and the box beside the mouse. */
+/** Details: the drawer for the selected slice, and the box beside the mouse. */
 import { durationText, exactBytes, exactDurationText, fileSize, integer } from "../../../web/core/numbers.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
@@ -24,12 +24,12 @@ export interface Actions {
   zoom: () => void;
   table: (table: TableRow) => void;
 }
-/** A name, its value, and what that means. */
+/** A name, its value, and the meaning. */
 type Fact = [name: string, value: string | Node, meaning?: string];
-/** What the bars of durations are drawn from. */
+/** The data behind the duration bars. */
 type Bars = DurationHistogram & { own: number };
 
-/** What arguments mean, for those whose name does not say it. */
+/** Meanings of arguments whose names are not self-explanatory. */
 const MEANINGS: Record<string, string> = {
   "External id": "Links an operator with the device work that it caused",
   "Ev Idx": "Number of the event in the profiler's own list",
@@ -58,7 +58,7 @@ const MEANINGS: Record<string, string> = {
   name: "Name of the node in the graph",
 };
 
-/** Why a stream had nothing to do, as HolisticTraceAnalysis tells them apart. */
+/** Reasons why a stream had nothing to do, as HolisticTraceAnalysis distinguishes them. */
 const CAUSES = {
   host: "The next kernel was launched too late: the host did not keep up",
   kernel: "A short pause between kernels that were launched in time",
@@ -93,7 +93,7 @@ function table(rows: Fact[]) {
 const section = (title: string, content: Node, className: string = "") =>
   make("section", { className: `timeline-section ${className}` }, make("h4", null, title), content);
 
-/** A slice as a link to it. */
+/** A link to a slice. */
 function sliceLink(other: SliceRow, source: Source, select: (index: number) => void) {
   const link = button(
     timelineText.shortName(other.name),
@@ -101,7 +101,7 @@ function sliceLink(other: SliceRow, source: Source, select: (index: number) => v
     () => select(other.index),
     "link",
   );
-  // Tells links to slices apart that are called alike.
+  // Distinguishes links to slices with the same name.
   link.dataset.index = String(other.index);
   return link;
 }
@@ -126,8 +126,8 @@ export function drawer(slice: SelectedSlice, actions: Actions): HTMLElement[] {
 }
 
 /**
- * Makes the children of a box those that are given. Those that are alike stay, and with them the scroll, the focus, and what
- * is pressed or marked in them; so what alike buttons do must be the same.
+ * Replaces the children of a box with the given ones. Equal nodes stay, preserving scroll, focus, and whatever is
+ * pressed or marked in them; buttons that are equal must therefore do the same thing.
  */
 export function refill(box: Element, wanted: Iterable<Node>) {
   let place = box.firstChild;
@@ -149,7 +149,7 @@ export function refill(box: Element, wanted: Iterable<Node>) {
   while (place) place = removed(place);
 }
 
-/** @returns the one after it */
+/** @returns the next sibling */
 function removed(node: ChildNode): ChildNode | null {
   const { nextSibling } = node;
   node.remove();
@@ -222,7 +222,7 @@ function argumentsOf(slice: SelectedSlice) {
   );
 }
 
-/** What led to the slice and what came of it: launch, operator, stack, arrows, what lies in it. */
+/** The slice's causes and effects: launch, operator, stack, arrows, and the slices inside it. */
 function causesOf(slice: SelectedSlice, actions: Actions) {
   const { source, relations } = slice;
   const list = make("div", { className: "timeline-flows" });
@@ -284,7 +284,7 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
   return section("Related slices", list, "wide");
 }
 
-/** All slices of the name: figures, and how their durations spread. */
+/** All slices with this name: statistics and the spread of their durations. */
 function spreadOf(slice: SelectedSlice, actions: Actions) {
   const { occurrences, spread, source } = slice;
   const share = source.summary.end > 0 ? (100 * occurrences.total) / source.summary.end : 0;
@@ -369,7 +369,7 @@ export function paintBars(canvas: HTMLCanvasElement, theme: Theme) {
   context.fillRect(0, height - 1, width, 1);
 }
 
-/** What became of a name from the first trace to the second. */
+/** How a name changed from the first trace to the second. */
 function changeOf({ verdict, means: [first, second], counts }: Change) {
   const both = first && second !== null
     ? `mean ${durationText(first)} → ${durationText(second)} (${second >= first ? "+" : ""}${

@@ -10,17 +10,17 @@ import * as overlays from "./overlays.ts";
 
 const TEXT_FONT = 11;
 const MIN_TEXT_WIDTH = 26;
-/** Slices below this width are pixels of their row's line. */
+/** Narrower slices become pixels in their row's line. */
 const NARROW = 3;
-/** Round corners show from this width on, and cost twice as much. */
+/** Rounded corners are visible from this width on, and cost twice as much. */
 const ROUNDED = 10;
-/** Opacity of what does not match the search. */
+/** Opacity of slices that do not match the search. */
 const DIM = 0.22;
 
 /** What was drawn. */
 export interface Drawn {
   slices: number;
-  /** How many of them stand for several. */
+  /** How many of them represent several slices. */
   merged: number;
   windows: Set<SliceWindow>;
 }
@@ -29,9 +29,9 @@ interface Place {
   y: number;
   height: number;
 }
-/** A slice with a shape of its own: its number in the window, where it is, and whether it does not match the search. */
+/** A slice with its own shape: its number in the window, its position, and whether it does not match the search. */
 type Shape = [i: number, x: number, width: number, dim: boolean];
-/** What is to be painted of a row: its slices, or that they are still on their way. */
+/** What to paint for a row: its slices, or a placeholder while they are loading. */
 type Painted = Waiting | PaintedRow;
 interface Waiting extends Place {
   kind: "waiting";
@@ -41,7 +41,7 @@ interface PaintedRow extends Place {
   kind: "row";
   shown: SliceWindow;
   colorOf: (i: number) => string;
-  /** Lines of the raster: narrow slices, and which of them match; -1 for none. */
+  /** Raster lines: the narrow slices, and those of them that match; -1 for none. */
   line: number;
   marks: number;
   wide: Shape[];
@@ -66,7 +66,7 @@ function part(scene: Scene, pinned: boolean, top: number, bottom: number, total:
   const { context, theme, left, width } = scene;
   const { visibleBands, bandY } = geometry;
   const bands = visibleBands(scene, pinned);
-  // Narrow slices of all rows become pixels first, so that they reach the canvas together.
+  // Narrow slices of all rows are rasterized first, so that they reach the canvas together.
   scene.raster?.begin(Math.round((width - left) * scene.ratio));
   const rows = bands.filter((band) => band.type === "lane")
     .flatMap((band) => rowsOf(scene, band, bandY(scene, band), top, bottom, total));
@@ -96,7 +96,7 @@ function part(scene: Scene, pinned: boolean, top: number, bottom: number, total:
   context.restore();
 }
 
-/** What is to be painted of a lane's rows. */
+/** What to paint for the rows of a lane. */
 function rowsOf(scene: Scene, band: Band, y: number, top: number, bottom: number, total: Drawn): Painted[] {
   const { viewport, width, left } = scene;
   const nsPerPixel = viewport.span / (width - left);
@@ -130,7 +130,7 @@ function rowsOf(scene: Scene, band: Band, y: number, top: number, bottom: number
   return found;
 }
 
-/** Narrow slices as pixels of a line, the others as places. */
+/** Narrow slices as pixels in a line, the others as places. */
 function rowOf(
   scene: Scene,
   { range, shown, row, y, height, nsPerPixel, colorOf }: Place & {
@@ -159,7 +159,7 @@ function rowOf(
     let x1 = Math.min(left + (end - range.start) / nsPerPixel, width + 4);
     if (count[i] > 1) {
       merged += 1;
-      // What a merged slice stands for fills its bucket at most as long as all were as long as the longest.
+      // The merged slices fill at most as much of their bucket as if all were as long as the longest.
       if (count[i] * durations[i] * 2 >= shown.bucket) {
         const bucket = shown.start + Math.floor((starts[i] - shown.start) / shown.bucket) * shown.bucket;
         x0 = Math.max(Math.min(x0, left + (bucket - range.start) / nsPerPixel), left - 4);
@@ -276,10 +276,10 @@ function counter(scene: Scene, band: Band, y: number) {
   const bottom = y + band.height - 4;
   const yOf = (v: number) => bottom - ((v - low) / range) * (band.height - 10);
   context.fillStyle = theme.color(band.label);
-  // A rectangle each, and at most one a pixel: one path of them all takes ten times as long.
+  // One rectangle per value, at most one per pixel: a single path for all takes ten times as long.
   let x = geometry.xOf(scene, (loaded.time[0] ?? 0) + source.offset);
   let highest = -Infinity;
-  // Edges on whole device pixels leave no seams.
+  // Edges on whole device pixels avoid seams.
   const snapped = (place: number) => Math.round(place * scene.ratio) / scene.ratio;
   for (let i = 0; i < loaded.time.length; i += 1) {
     const nextX = i + 1 < loaded.time.length

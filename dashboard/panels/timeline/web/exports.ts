@@ -1,4 +1,4 @@
-/** What leaves the panel: pictures, the trace or the visible part of it, and on request Perfetto. */
+/** Exports of the panel: pictures, the trace or its visible part, and, on request, opening in Perfetto. */
 import { make } from "../../../web/core/dom.ts";
 import { save, saveBlob } from "../../../web/core/download.ts";
 import { SvgContext } from "../../../web/core/svg_context.ts";
@@ -10,7 +10,7 @@ import { penOf } from "./widgets.ts";
 const PING_MS = 100;
 const GIVE_UP_MS = 30_000;
 
-/** The picture as it is on the screen. */
+/** The picture as shown on the screen. */
 function png(panel: TimelinePanel) {
   panel.draw();
   const { width, height } = panel.canvas;
@@ -21,7 +21,7 @@ function png(panel: TimelinePanel) {
   save(both.toDataURL("image/png"), `${panel.sources[0].summary.label}.png`);
 }
 
-/** The picture in lines and letters. */
+/** The picture as vector graphics. */
 export function svg(panel: TimelinePanel) {
   const picture = new SvgContext(panel.width, panel.height);
   const context = picture.canvasContext;
@@ -35,7 +35,7 @@ export function svg(panel: TimelinePanel) {
   panel.changed();
 }
 
-/** Address of what is visible of a trace, as Chrome's JSON. */
+/** URL of the visible part of a trace, as Chrome JSON. */
 function visible(panel: TimelinePanel, source: Source) {
   const { start, end } = source.own(panel.viewport);
   const all = [...panel.rows.bands, ...panel.rows.pinned];
@@ -49,13 +49,13 @@ function visible(panel: TimelinePanel, source: Source) {
   return `${panel.settings.api}/export?${query}`;
 }
 
-/** The trace as Chrome's JSON. */
+/** URL of the whole trace, as Chrome JSON. */
 const whole = (panel: TimelinePanel, source: Source) =>
   `${panel.settings.api}/download?${new URLSearchParams({ id: source.id })}`;
 
 /**
- * Opens Perfetto's page and hands it the visible part over, as its documentation has it: ping until it answers, then
- * one message with the bytes. The page is another company's; what it gets stays in the browser.
+ * Opens Perfetto's page and passes it the visible part, as its documentation describes: ping until it answers, then
+ * send one message with the bytes. The page belongs to another company; the data it receives stays in the browser.
  */
 async function perfetto(panel: TimelinePanel, source: Source) {
   const address = panel.settings.perfetto;

@@ -1,8 +1,8 @@
-/** Draws what leads to the selected slice, and what it leads to. */
+/** Draws the arrows to and from the selected slice. */
 import * as geometry from "./geometry.ts";
 import type { Scene } from "./geometry.ts";
 
-/** Arrows from and to the selected slice. */
+/** Draws the arrows from and to the selected slice. */
 function flows(scene: Scene) {
   const { selection, context, theme } = scene;
   if (!selection) return;

@@ -1,13 +1,13 @@
-/** Numbers for people: places, counters, and the ticks of a time axis. Pure. */
+/** Human-readable numbers: ordinals, counters, and the ticks of a time axis. Pure. */
 import { digits, fileSize, integer, unitOf } from "../../../web/core/numbers.ts";
 
-/** A place in an order: "2nd". */
+/** An ordinal number: "2nd". */
 export function ordinal(rank: number) {
   const suffix = rank % 100 > 10 && rank % 100 < 14 ? "th" : ["th", "st", "nd", "rd"][rank % 10] ?? "th";
   return `${integer(rank)}${suffix}`;
 }
 
-/** A counter's value: bytes as people read them. */
+/** A counter's value, with bytes in human-readable form. */
 export function quantity(name: string, value: number) {
   return /\bbytes\b|\bmemory\b|\ballocated\b|\breserved\b/i.test(name) && !/%|percent|bytes\/s/i.test(name) &&
       Math.abs(value) >= 1000
@@ -16,7 +16,7 @@ export function quantity(name: string, value: number) {
 }
 
 /**
- * Round ticks over a range.
+ * Ticks at round values over a range.
  * @param start ns
  * @param end ns
  * @param most how many ticks fit
@@ -43,7 +43,7 @@ export function tickLabel(time: number, step: number, base: number) {
 }
 
 /**
- * The moment that labels count from, or 0 when plain labels are short enough.
+ * The moment that labels are relative to, or 0 if plain labels are short enough.
  * @param start ns
  * @param end ns
  * @param step ns

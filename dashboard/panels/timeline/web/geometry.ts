@@ -1,4 +1,4 @@
-/** Where things are on the canvas, and what is at a point of it. */
+/** Where things are on the canvas, and what is at a given point. */
 
 import { upperBound } from "../../../web/core/steps.ts";
 import { firstAfter } from "./data.ts";
@@ -15,15 +15,15 @@ import type { SelectedSlice } from "./selection.ts";
 import type { Theme } from "./theme.ts";
 import type { Viewport } from "./viewport.ts";
 
-/** What drawing needs to know; the panel owns it. */
+/** The state that drawing needs; the panel owns it. */
 export interface Scene {
   context: CanvasRenderingContext2D;
   theme: Theme;
-  /** for narrow slices; null where every slice is a shape */
+  /** for narrow slices; null if every slice is a shape */
   raster: Raster | null;
-  /** the minimap's picture; null where it is drawn each time */
+  /** the minimap's picture; null if it is redrawn each time */
   strips: { key: string; canvas: HTMLCanvasElement } | null;
-  /** device pixels per pixel */
+  /** device pixels per CSS pixel */
   ratio: number;
   width: number;
   height: number;
@@ -58,11 +58,11 @@ export interface SlicePlace {
   height: number;
   band: Band;
 }
-/** A slice as it is drawn: what is known of it without asking, and how many it stands for. */
+/** A slice as drawn: what is known about it without a request, and how many slices it represents. */
 export interface DrawnSlice extends SliceRow {
   category: string;
   count: number;
-  /** what it is colored by, where windows carry that */
+  /** the value it is colored by, if windows carry one */
   value: number | null;
   source: Source;
 }
@@ -72,7 +72,7 @@ export const LANE_PAD = 3;
 export const xOf = (scene: Scene, time: number) =>
   scene.left + ((time - scene.viewport.start) / scene.viewport.span) * (scene.width - scene.left);
 
-/** Bands on the screen, of the pinned ones or the others. */
+/** The visible bands, either the pinned ones or the others. */
 export function visibleBands(scene: Scene, pinned: boolean): Band[] {
   const { bands, pinned: pins } = scene.rows;
   const [from, to] = pinned
@@ -87,7 +87,7 @@ export const bandY = (
   band: Band,
 ): number => (band.pinned ? scene.pinTop + band.y - scene.pinScroll : scene.top + band.y - scene.scroll);
 
-/** The band at a height of the canvas. */
+/** The band at a y position on the canvas. */
 export function bandAtY(scene: Scene, y: number): Band | null {
   if (y < scene.pinTop) return null;
   return y < scene.top
@@ -95,7 +95,7 @@ export function bandAtY(scene: Scene, y: number): Band | null {
     : bandAt(scene.rows.bands, y - scene.top + scene.scroll);
 }
 
-/** Where a slice is on the screen, whether or not it is inside; null where its lane is not shown. */
+/** Where a slice is on the canvas, even if off-screen; null if its lane is not shown. */
 export function slicePlace(
   scene: Scene,
   slice: Pick<SliceRow, "lane" | "depth" | "start" | "duration">,
@@ -110,12 +110,12 @@ export function slicePlace(
       scene.rows.bands.find((b) => b.type === "group" && b.source === source && b.title === group.title);
     return folded ? { x0, x1, y: bandY(scene, folded) + 4, height: folded.height - 8, band: folded } : null;
   }
-  // Of a lane with very many rows not all are drawn.
+  // A lane with very many rows is not drawn in full.
   const y = bandY(scene, band) + LANE_PAD + Math.min(slice.depth, band.depths - 1) * band.sliceHeight;
   return { x0, x1: Math.max(x1, x0 + 1.5), y, height: Math.max(band.sliceHeight - 1.5, 2), band };
 }
 
-/** The slice under a point, with how many it stands for. */
+/** The slice under a point, with the number of slices it represents. */
 export function sliceAt(scene: Scene, x: number, y: number): DrawnSlice | null {
   const band = bandAtY(scene, y);
   if (!band || band.type !== "lane" || x < scene.left) return null;
@@ -154,7 +154,7 @@ export function sliceAt(scene: Scene, x: number, y: number): DrawnSlice | null {
   };
 }
 
-/** The value of a counter at a moment of its trace. */
+/** The value of a counter at a moment in its trace. */
 export function counterAt(source: Source, counter: number, time: number) {
   const loaded = source.counters.get(counter);
   if (!loaded) return null;

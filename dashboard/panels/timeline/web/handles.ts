@@ -1,4 +1,4 @@
-/** For tests and benchmarks: `window.stepscope.timeline` of the page's other variant. */
+/** For tests and benchmarks: `window.stepscope.timeline` in the page's other variant. */
 export { debug } from "./debug.ts";
 export * as details from "./details.ts";
 export { mount } from "./panel.ts";

@@ -1,4 +1,4 @@
-/** The hand on the canvas: mouse, touch, wheel and keys, turned into calls of the panel. */
+/** Input on the canvas: turns mouse, touch, wheel and keys into calls to the panel. */
 import { register } from "../../../web/core/commands.ts";
 import { groupsOf } from "./commands.ts";
 import type { Point } from "./geometry.ts";
@@ -13,12 +13,12 @@ const ZOOM_STEP = 1.6;
 const PAN_STEP = 0.18;
 const HELD_ZOOM_PER_S = 5.5;
 const HELD_PAN_PER_S = 1.1;
-/** A thrown view slows down by this factor each millisecond. */
+/** A flung view slows down by this factor each millisecond. */
 const FRICTION = 0.9955;
 const LEAST_SPEED = 0.02;
 const THROW_MS = 90;
 
-/** What a press has taken hold of, and how far it has come. */
+/** What a press has grabbed, and how far it has moved. */
 type Drag = { from: Point; last: Point; moved: boolean } & Held;
 type Held =
   | { kind: "pan" | "divider" | "scrollbar" }
@@ -26,19 +26,19 @@ type Held =
   | { kind: "minimap"; inside: boolean; view: [number, number] }
   | { kind: "label"; band: Band | null; drop: { place: number; y: number } | null };
 
-/** @param signal ends it */
+/** @param signal removes the listeners */
 export function attach(
   panel: TimelinePanel,
   canvas: HTMLCanvasElement,
   signal: AbortSignal,
 ): { tick: (now: number, elapsed: number) => boolean } {
   const options = { signal };
-  /** keys held down, with since when */
+  /** keys held down, with the time each was pressed */
   const held: Map<string, number> = new Map();
   let drag: Drag | null = null;
   /** Fingers on the canvas. */
   const fingers: Map<number, Point> = new Map();
-  /** Pixels per millisecond after a throw, and what moved last. */
+  /** Pixels per millisecond after a fling, and the most recent movement. */
   let speed = 0;
   let trail: { x: number; time: number }[] = [];
 
@@ -48,7 +48,7 @@ export function attach(
   };
   const perPixel = () => panel.viewport.span / (panel.scene.width - panel.scene.left);
 
-  /** What a press at a point takes hold of. */
+  /** What a press at a point grabs. */
   const grip = (at: Point, event: MouseEvent): Held["kind"] => {
     const scene = panel.scene;
     const bar = rulers.scrollbarPlace(scene);
@@ -84,7 +84,7 @@ export function attach(
     canvas.setPointerCapture(event.pointerId);
   }, options);
 
-  /** Two fingers: what is under them stays under them. */
+  /** Two fingers: the content under them stays under them. */
   const pinch = (event: PointerEvent) => {
     const other = [...fingers].find(([id]) => id !== event.pointerId);
     const before = fingers.get(event.pointerId);
@@ -209,7 +209,7 @@ export function attach(
     else if (kind === "pan" || kind === "area") panel.clickAt(from);
   };
 
-  /** The hand lets go while it moves: the view goes on, slower and slower. */
+  /** Released while moving: the view keeps moving, slower and slower. */
   const throwOn = (now: number) => {
     const [first, last] = [trail.at(0), trail.at(-1)];
     if (!first || !last || still() || now - last.time > 40 || last.time - first.time < 8) return;
@@ -285,7 +285,7 @@ export function attach(
   window.addEventListener("blur", () => held.clear(), options);
 
   /**
-   * Held keys and a thrown view move on; true while any does.
+   * Advances held keys and a flung view; true while any is moving.
    * @param elapsed ms
    */
   const tick = (now: number, elapsed: number) => {

@@ -7,7 +7,7 @@ import type { Scene } from "./geometry.ts";
 import type { Band, Rows } from "./layout.ts";
 import type { Theme } from "./theme.ts";
 
-/** The column of names at the left. */
+/** The column of names on the left. */
 function labels(scene: Scene) {
   column(scene, false, scene.top, scene.height);
   if (scene.top > scene.pinTop) column(scene, true, scene.pinTop, scene.top);
@@ -35,7 +35,7 @@ function column(scene: Scene, pinned: boolean, top: number, bottom: number) {
   }
   context.fillStyle = theme.border;
   context.fillRect(left - 1, top, 1, bottom - top);
-  // Nothing else is in a group's own row, so its name may run on over the line.
+  // A group's own row contains nothing else, so its name may extend past the line.
   for (const band of bands) {
     if (band.type === "group" || band.type === "trace") labelOf(scene, band, bandY(scene, band), top);
   }
@@ -47,10 +47,10 @@ function nameOf(scene: Scene, band: Band): string {
   return band.pinned && scene.sources.length > 1 ? `${band.source.place + 1}: ${name}` : name;
 }
 
-/** What of the names of lanes has room, by the rows that they stand in. */
+/** Lane names shortened to fit, by the rows they belong to. */
 const shortened = new WeakMap<Rows, Map<string, ReadonlyMap<string, string>>>();
 
-/** The texts of all lanes and counters, in the font that the canvas has: those in sight alone would change in scrolling. */
+/** The texts of all lanes and counters in the canvas's font: texts of visible ones only would change on scrolling. */
 function shortOf(scene: Scene, pinned: boolean, room: number): ReadonlyMap<string, string> {
   const { rows, context } = scene;
   const known = shortened.get(rows) ?? new Map<string, ReadonlyMap<string, string>>();
@@ -66,7 +66,7 @@ function shortOf(scene: Scene, pinned: boolean, room: number): ReadonlyMap<strin
 function labelOf(scene: Scene, band: Band, y: number, top: number) {
   const { context, theme, left } = scene;
   const head = band.type === "group" || band.type === "trace";
-  // A tall lane's name stays in sight while its lower rows are scrolled through.
+  // A tall lane's name stays in view while its lower rows scroll past.
   const middle = head ? y + band.height / 2 : Math.min(Math.max(y, top) + 13, y + band.height - 10);
   let x = head ? 10 : 24;
   if (band.pinned) x = 8;
@@ -96,11 +96,11 @@ function labelOf(scene: Scene, band: Band, y: number, top: number) {
   }
 }
 
-/** Where the text of a lane's name begins, and what is left free behind it. */
+/** Where a lane name's text begins, plus the space left free after it. */
 const BESIDE = 46 + 14;
 const MOST_MEASURED = 2000;
 
-/** How wide the column is in which all of the names of lanes and counters can be read, in pixels. */
+/** The column width, in pixels, at which all names of lanes and counters can be read. */
 function needed(context: CanvasRenderingContext2D, { font }: Theme, bands: readonly Band[]): number {
   context.save();
   context.font = `400 12px ${font}`;

@@ -1,4 +1,4 @@
-/** The menu of a lane, a counter or a group. */
+/** The menu for a lane, a counter or a group. */
 import { toClipboard } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { say } from "../../../web/page/layout.ts";
@@ -7,7 +7,7 @@ import type { Band } from "./layout.ts";
 import { onlyLane } from "./lanes.ts";
 import type { TimelinePanel } from "./panel.ts";
 
-/** @param at on the page */
+/** @param at position on the page */
 export function laneMenu(panel: TimelinePanel, band: Band, at: Point) {
   const { lanes } = panel;
   const then = (act: () => void) => () => {

@@ -1,15 +1,15 @@
-/** What the user made of the lanes: folded, pinned, hidden, in another order, filtered; remembered for traces alike. */
+/** The user's changes to the lanes (folding, pinning, hiding, order, filter), remembered for similar traces. */
 import { storage } from "../../../web/core/dom.ts";
 import { type Choices, type Entry, type Pin, stable } from "./layout.ts";
 import type { TraceSummary } from "./messages.generated.ts";
 
 const KEY = "stepscope.timeline.lanes";
-/** Lanes of other traces are remembered too, but not without end. */
+/** Lanes of other traces are remembered too, up to a limit. */
 const MOST_REMEMBERED = 2000;
 const MOST_PROGRAMS = 40;
 const DEEP = 24;
 
-/** What of the choices is remembered. */
+/** The choices that are remembered. */
 interface Kept {
   folds?: unknown;
   pins?: unknown;
@@ -20,7 +20,7 @@ interface Kept {
 const textsOf = (list: unknown): string[] =>
   Array.isArray(list) ? list.filter((entry) => typeof entry === "string") : [];
 
-/** Puts a key at a place among others. */
+/** Moves a key to a place among others. */
 function movedTo(keys: string[], key: string, to: number): string[] {
   const rest = keys.filter((other) => other !== key);
   rest.splice(Math.min(Math.max(to, 0), rest.length), 0, key);
@@ -30,20 +30,20 @@ function movedTo(keys: string[], key: string, to: number): string[] {
 export class Lanes implements Choices {
   program = "";
   filter = "";
-  /** Lanes so deep that they would fill the screen alone start folded where not all fits. */
+  /** If not everything fits, lanes deep enough to fill the screen on their own start folded. */
   foldDeep = false;
-  /** Whether the filter is not a regular expression, and taken as text. */
+  /** Whether the filter is not a valid regular expression and is treated as plain text. */
   wrong = false;
   matches: (text: string) => boolean = () => true;
-  /** Keys of groups and lanes, folded or not against what they are at first. */
+  /** Keys of groups and lanes whose folding differs from the default, and whether they are folded. */
   folds = new Map<string, boolean>();
   /** Keys in the order in which they were pinned. */
   pins: string[] = [];
   hidden = new Set<string>();
-  /** Keys of siblings in the order that the user gave them. */
+  /** Keys of siblings in the user's order. */
   order: string[] = [];
 
-  /** What was made of the lanes of the same program's last trace. */
+  /** Restores the lane choices made for the last trace of the same program. */
   remember({ groups, label }: Pick<TraceSummary, "groups" | "label">) {
     this.program = groups.filter(({ kind }) => kind === "host").map(({ title }) => stable(title)).join("|") || label;
     this.take(remembered()[this.program] ?? {});
@@ -108,14 +108,14 @@ export class Lanes implements Choices {
     this.keep();
   }
 
-  /** Shows what was hidden and what does not match; folds and pins stay. */
+  /** Shows hidden and non-matching lanes; folds and pins stay. */
   showAll() {
     this.hidden.clear();
     this.setFilter("");
     this.keep();
   }
 
-  /** As at first, for all traces. */
+  /** Restores the defaults for all traces. */
   reset() {
     this.folds.clear();
     this.pins = [];
@@ -123,12 +123,12 @@ export class Lanes implements Choices {
     this.showAll();
   }
 
-  /** A regular expression; one that is none is taken as text. */
+  /** Takes a regular expression; an invalid one is treated as plain text. */
   setFilter(text: string) {
     this.filter = text;
     const plain = text.toLowerCase();
     try {
-      // By lines, as the name that the file has stands below the full one.
+      // Line by line, because the name from the file is on a line below the full one.
       const pattern = new RegExp(text, "im");
       this.wrong = false;
       this.matches = (full) => pattern.test(full);
@@ -144,7 +144,7 @@ export class Lanes implements Choices {
     const known = entries.filter((entry) => places.has(keyOf(entry))).sort((a, b) =>
       Number(places.get(keyOf(a))) - Number(places.get(keyOf(b)))
     );
-    // What has been moved exchanges places with its like; what the user never touched keeps its own.
+    // Moved entries swap places among themselves; entries the user never touched keep theirs.
     let next = 0;
     return entries.map((entry) => (places.has(keyOf(entry)) ? known[next++] : entry));
   }
@@ -154,7 +154,7 @@ export class Lanes implements Choices {
   }
 
   /**
-   * Moves a band before or after another one of the same parent.
+   * Moves a band before or after another band with the same parent.
    * @param siblings keys in the order in which they are shown
    * @param to its new place among them
    */
@@ -165,7 +165,7 @@ export class Lanes implements Choices {
     this.keep();
   }
 
-  /** @param siblings pinned keys as shown */
+  /** @param siblings pinned keys in the order shown */
   movePin(siblings: string[], key: string, to: number) {
     const rest = movedTo(siblings, key, to);
     this.pins = [...this.pins.filter((other) => !rest.includes(other)), ...rest];
@@ -173,7 +173,7 @@ export class Lanes implements Choices {
   }
 }
 
-/** The filter that only one lane matches. */
+/** A filter that matches only one lane. */
 export const onlyLane = ({ full }: Entry) => `^${full.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`;
 
 /** Choices by program. */

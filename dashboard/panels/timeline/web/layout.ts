@@ -1,4 +1,4 @@
-/** Which rows are where: traces, groups of lanes, lanes and counters, from top to bottom; pinned ones apart. Pure. */
+/** The row layout: traces, lane groups, lanes and counters from top to bottom; pinned ones separate. Pure. */
 import { firstWhere } from "../../../web/core/steps.ts";
 import type { Source } from "./data.ts";
 import type { LaneGroup, LaneRow } from "./messages.generated.ts";
@@ -11,17 +11,17 @@ const LANE_GAP = 6;
 const MIN_LANE_HEIGHT = 24;
 const COUNTER_HEIGHT = 44;
 
-/** What can have a place among the rows. */
+/** Anything that can have a row. */
 export interface Entry {
   type: "trace" | "group" | "lane" | "counter";
-  /** what its folding, pinning and place are remembered by; equal for the like lane of another trace */
+  /** identifies it for remembering folding, pinning and order; the same for the corresponding lane of another trace */
   key: string;
-  /** key of what it lies in */
+  /** key of its parent */
   parent: string;
   label: string;
-  /** the label that also makes sense alone: "GPU 0 · stream 7 · compute" */
+  /** a label that also makes sense on its own: "GPU 0 · stream 7 · compute" */
   full: string;
-  /** the label as the file has it */
+  /** the label as written in the file */
   title: string;
   kind: LaneRow["kind"] | LaneGroup["kind"] | "counter" | "trace";
   /** index of the lane, -1 for other entries */
@@ -31,9 +31,9 @@ export interface Entry {
   depths: number;
   foldable: boolean;
 }
-/** An entry where it is shown. */
+/** An entry at its position. */
 export interface Band extends Entry {
-  /** as `key`, but of this trace alone */
+  /** like `key`, but for this trace only */
   id: string;
   y: number;
   height: number;
@@ -49,7 +49,7 @@ export interface Rows {
   height: number;
   /** how many lanes and counters are not shown */
   hidden: number;
-  /** how many there are */
+  /** how many there are in total */
   total: number;
   /** the band of each lane, by `place of the source/lane` */
   ofLane: Map<string, Band>;
@@ -59,7 +59,7 @@ export interface Pin {
   entry: Entry;
   source: Source;
 }
-/** What the user made of the lanes. */
+/** The user's choices for the lanes. */
 export interface Choices {
   isFolded(entry: Entry): boolean;
   isPinned(entry: Entry): boolean;
@@ -68,10 +68,10 @@ export interface Choices {
   orderedPins(pins: Pin[]): Pin[];
 }
 
-/** The like lane of another recording has other identifiers. */
+/** Removes identifiers, which differ for the corresponding lane of another recording. */
 export const stable = (text: string) => text.replace(/\(process \d+\)/, "").replace(/-?\d{4,}/g, "#").trim();
 
-/** What is no lane and no counter. */
+/** An entry that is neither a lane nor a counter. */
 const heading = (type: "trace" | "group", key: string, label: string, kind: Entry["kind"], title = label): Entry => ({
   type,
   key,

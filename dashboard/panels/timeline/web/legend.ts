@@ -1,4 +1,4 @@
-/** What the colors of slices mean, over the lanes. */
+/** The legend above the lanes that explains the slice colors. */
 import { make } from "../../../web/core/dom.ts";
 import type { Legend } from "./colors.ts";
 import type { Theme } from "./theme.ts";

@@ -1,4 +1,4 @@
-/** What of a trace could not be shown as it was stored: a line, and a table behind it. */
+/** The parts of a trace that could not be shown as stored: a line, and a table behind it. */
 import { integer } from "../../../web/core/numbers.ts";
 import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
@@ -9,8 +9,8 @@ import { button } from "./widgets.ts";
 const ARROW = /^flow|arrow/;
 
 /**
- * One line that says what of a trace is not shown as stored; null when it is whole.
- * @param several whether other traces are shown too
+ * One line about the parts of a trace that are not shown as stored; null if it is complete.
+ * @param several whether other traces are also shown
  */
 export function strip({ summary }: Source, several: boolean): HTMLElement | null {
   const counted = Object.entries(summary.losses).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a);

@@ -12,7 +12,7 @@ export interface ClosedTrace {
   problem: string;
 }
 
-/** What the panel must know of a trace before it draws. */
+/** Facts about a trace that the panel needs before drawing. */
 export interface TraceSummary {
   lanes: LaneRow[];
   lanes_total: number;
@@ -39,7 +39,7 @@ export interface TraceSummary {
   coverage: Coverage;
 }
 
-/** Some lanes of a trace, with labels of them and of all counters. */
+/** Some lanes of a trace, with labels for them and for all counters. */
 export interface LanesAnswer {
   lanes: LaneRow[];
   lanes_total: number;
@@ -61,7 +61,7 @@ export interface WindowHeader {
   rows_left_out: number;
 }
 
-/** The slices that a search has found, ordered by start: how many, a page of them, and where they are. */
+/** The slices that a search found, ordered by start: their number, a page of them, and their positions. */
 export interface Matches {
   count: number;
   rank: number;
@@ -75,7 +75,7 @@ export interface Matches {
   minimap: number[];
 }
 
-/** A counter between two moments: all points, or the extremes per bucket. */
+/** A counter between two times: all points, or the extremes per bucket. */
 export interface CounterWindow {
   counter: number;
   time: number[];
@@ -84,7 +84,7 @@ export interface CounterWindow {
   reduced: boolean;
 }
 
-/** One slice: its arguments, what lies around and in it, its name's occurrences, flows and neighbors. */
+/** A slice: its arguments, the slices around and in it, the occurrences of its name, flows and neighbors. */
 export interface SliceDetails {
   index: number;
   name: string;
@@ -106,7 +106,7 @@ export interface SliceDetails {
   children: Children;
 }
 
-/** What a slice has to do with others. */
+/** Relations of a slice to others. */
 export interface Relations {
   index: number;
   kind: string;
@@ -118,7 +118,7 @@ export interface Relations {
   table: TableRow | null;
 }
 
-/** Figures of the slices that have a slice's name. */
+/** Statistics of the slices that share a slice's name. */
 export interface OccurrencesAnswer {
   place: number;
   previous: number | null;
@@ -141,7 +141,7 @@ export interface OccurrencesAnswer {
   steps: OccurrencesByStep | null;
 }
 
-/** How traces are put side by side. */
+/** Alignment of traces. */
 export interface AlignmentAnswer {
   by: string;
   traces: AlignedTrace[];
@@ -155,7 +155,7 @@ export interface CollectivesAnswer {
   rows: CollectiveRow[];
 }
 
-/** What two traces have of each name, as parallel lists, the largest change first. */
+/** Comparison of two traces by name, as parallel lists, largest change first. */
 export interface DifferencesAnswer {
   window: number;
   rows: number;
@@ -171,7 +171,7 @@ export interface DifferencesAnswer {
   verdict: string[];
 }
 
-/** The critical path of a step, or of all. */
+/** The critical path of one step or of all. */
 export interface PathAnswer {
   bounds: string[];
   explained: string[];
@@ -212,7 +212,7 @@ export interface IdleAnswer {
   scope: string;
 }
 
-/** What the slices of some lanes add up to between two moments. */
+/** Totals of the slices of some lanes between two times. */
 export interface AreaAnswer {
   start: number;
   end: number;
@@ -248,7 +248,7 @@ export interface LaneRow {
   depths: number;
 }
 
-/** Lanes and counters that belong together, in the order in which they are shown. */
+/** Lanes and counters that belong together, in display order. */
 export interface LaneGroup {
   title: string;
   short: string;
@@ -274,7 +274,7 @@ export interface Coverage {
   strips: Strip[];
 }
 
-/** How long the slices of one name take. */
+/** Durations of the slices of one name. */
 export interface Occurrences {
   count: number;
   total: number;
@@ -283,13 +283,13 @@ export interface Occurrences {
   max: number;
 }
 
-/** Arrows to or from a slice; of many the first. */
+/** Arrows to or from a slice; if there are many, the first ones. */
 export interface FlowEnds {
   total: number;
   slices: FlowEnd[];
 }
 
-/** One slice as lists and tables show it. */
+/** A slice as shown in lists and tables. */
 export interface SliceRow {
   index: number;
   name: string;
@@ -299,27 +299,27 @@ export interface SliceRow {
   duration: number;
 }
 
-/** What lies directly in a slice on its lane, the longest first. */
+/** Direct children of a slice on its lane, longest first. */
 export interface Children {
   count: number;
   own_ns: number;
   slices: SliceRow[];
 }
 
-/** What a slice launched on devices, in order of start. */
+/** Slices that a slice launched on devices, in order of start. */
 export interface Launched {
   count: number;
   total_ns: number;
   slices: SliceRow[];
 }
 
-/** Where a slice is in the Profile panel. */
+/** Location of a slice in the Profile panel. */
 export interface TableRow {
   page: string;
   row: string;
 }
 
-/** How many durations lie between edges. */
+/** Number of durations between edges. */
 export interface DurationHistogram {
   edges: number[];
   counts: number[];
@@ -333,13 +333,13 @@ export interface OccurrencesByStep {
   mean: (number | null)[];
 }
 
-/** By how much a trace is moved. */
+/** Offset by which a trace is moved. */
 export interface AlignedTrace {
   id: string;
   offset: number;
 }
 
-/** A collective: per trace its slice, its duration, and how long it waited for others there. */
+/** A collective: for each trace, its slice, its duration, and how long it waited there for others. */
 export interface CollectiveRow {
   name: string;
   step: number | null;
@@ -349,13 +349,13 @@ export interface CollectiveRow {
   wait: (number | null)[];
 }
 
-/** Nanoseconds, and how many parts they are. */
+/** Total nanoseconds, and the number of parts. */
 export interface SumOf {
   ns: number;
   count: number;
 }
 
-/** What the slices of one name, or of one category, add up to in an area. */
+/** Totals of the slices of one name or one category in an area. */
 export interface AreaRow {
   name?: string;
   category: string;
@@ -368,7 +368,7 @@ export interface AreaRow {
   longest: number;
 }
 
-/** What the slices of a lane add up to in an area. */
+/** Totals of the slices of a lane in an area. */
 export interface AreaLane {
   lane: number;
   count: number;
@@ -384,7 +384,7 @@ export interface AreaCounter {
   max: number;
 }
 
-/** How busy a lane, or a process, is along the trace, 0 to 100. */
+/** How busy a lane or process is along the trace, from 0 to 100. */
 export interface Strip {
   kind: "host" | "device" | "stream" | "memcpy" | "other";
   busy: number[];

@@ -1,11 +1,11 @@
-/** Joins the Timeline panel to the page: the trace selector opens traces, what is visible goes to the URL. */
+/** Connects the Timeline panel to the page: the trace selector opens traces, and the visible range goes to the URL. */
 import { noUpdate } from "../../../web/core/dash.ts";
 import { view } from "../../../web/page/view.ts";
 import { mount, panel } from "./panel.ts";
 import type { Wish } from "./panel_base.ts";
 import { settings } from "./settings.generated.ts";
 
-/** What the address asks for. */
+/** The initial view requested by the address. */
 function initialView(): Wish {
   const range = view.read(settings.range).split(":").map(Number);
   const [start, end] = range.length === 2 && range.every(Number.isFinite) ? range : [];
@@ -29,7 +29,7 @@ export function open(trace: string | null) {
   const host = document.getElementById("timeline-host");
   const tools = document.getElementById("timeline-tools");
   if (!host || !tools) return noUpdate();
-  // What comes late for a panel that was left says nothing about the next one.
+  // A late update from a panel that was left must not affect the next one.
   const tell = (values: Record<string, string[]>) =>
     host.isConnected &&
     view.update((_params, set) => {
@@ -46,7 +46,7 @@ export function open(trace: string | null) {
   return trace;
 }
 
-/** The list of traces has changed. */
+/** Handles a change in the list of traces. */
 export function listed() {
   const shown = panel();
   if (shown?.root.isConnected) void shown.openAgain();

@@ -1,4 +1,4 @@
-/** What lies over the slices when asked for: the critical path, and why streams were idle. */
+/** Optional overlays on the slices: the critical path, and why streams were idle. */
 import { durationText } from "../../../web/core/numbers.ts";
 import * as geometry from "./geometry.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
@@ -7,7 +7,7 @@ import type { Range, Source } from "./data.ts";
 import type { IdleAnswer, PathAnswer } from "./messages.generated.ts";
 import type { Theme } from "./theme.ts";
 
-/** What can lie over the slices. */
+/** The available overlays. */
 export type Overlay = "critical" | "idle";
 
 const MIN_GAP_TEXT = 70;
@@ -17,7 +17,7 @@ export class Overlays {
   critical = false;
   idle = false;
 
-  /** Asks for what is on the screen. */
+  /** Requests the data for the visible range. */
   want(scene: Scene, target: Range) {
     const pixels = scene.width - scene.left;
     for (const source of scene.sources) {
@@ -31,7 +31,7 @@ export class Overlays {
     if (!on) { for (const source of sources) source.stretches[which].drop(); }
   }
 
-  /** What the overlays' colors mean, with what is in view of each. */
+  /** The meaning of the overlays' colors, with the totals in view for each. */
   legend(theme: Theme, sources: Source[]): [string, string][] {
     const entries: [string, string][] = [];
     const sums = (which: Overlay) => {
@@ -66,7 +66,7 @@ export class Overlays {
     return entries;
   }
 
-  /** Why an overlay that is on shows nothing; empty where it does, or is still on its way. */
+  /** Why an enabled overlay shows nothing; empty if it shows something or is still loading. */
   nothing(sources: Source[]): string {
     const empty = (which: Overlay) =>
       sources.every((source) =>
@@ -80,8 +80,8 @@ export class Overlays {
   }
 
   /**
-   * What is found on an idle gap, for the box beside the mouse.
-   * @param time of the trace
+   * The idle gap at a moment, for the box beside the mouse.
+   * @param time in the trace's time
    */
   gapAt(source: Source, lane: number, time: number) {
     const { answer } = source.stretches.idle;
@@ -91,7 +91,7 @@ export class Overlays {
   }
 }
 
-/** What lies under the slices. */
+/** Draws the overlays below the slices. */
 export function under(scene: Scene, pinned: boolean) {
   for (const source of scene.sources) {
     const { answer } = source.stretches.idle;
@@ -99,7 +99,7 @@ export function under(scene: Scene, pinned: boolean) {
   }
 }
 
-/** What lies over them. */
+/** Draws the overlays above the slices. */
 export function over(scene: Scene, pinned: boolean) {
   for (const source of scene.sources) {
     const { answer } = source.stretches.critical;
@@ -107,7 +107,7 @@ export function over(scene: Scene, pinned: boolean) {
   }
 }
 
-/** Stretches in which nothing ran on a stream, shaded by why. */
+/** Gaps in which nothing ran on a stream, shaded by cause. */
 function gaps(scene: Scene, source: Source, answer: IdleAnswer, pinned: boolean) {
   const { context, theme, left, width } = scene;
   const { xOf, bandY, LANE_PAD } = geometry;
@@ -137,7 +137,7 @@ function gaps(scene: Scene, source: Source, answer: IdleAnswer, pinned: boolean)
   }
 }
 
-/** The slices that the length of the trace, or of a step, hangs on, joined in order. */
+/** The slices that determine the length of the trace or of a step, connected in order. */
 function path(scene: Scene, source: Source, answer: PathAnswer, pinned: boolean) {
   const { context, theme, left, width } = scene;
   context.lineWidth = 1.2;
@@ -156,7 +156,7 @@ function path(scene: Scene, source: Source, answer: PathAnswer, pinned: boolean)
       context.fillRect(inside(at.x0), at.y + at.height - 2.5, Math.max(inside(at.x1) - inside(at.x0), 1.5), 3);
       continue;
     }
-    // Nothing of the path runs: it goes from where it came to what was waited for.
+    // No slice of the path is running: the line goes from its origin to what was waited for.
     const from = geometry.slicePlace(scene, {
       lane: answer.origin_lane[i],
       depth: answer.origin_depth[i],
@@ -173,7 +173,7 @@ function path(scene: Scene, source: Source, answer: PathAnswer, pinned: boolean)
   }
 }
 
-/** A cause as people say it: "host wait". */
+/** A cause in plain words: "host wait". */
 export const causeWords = (cause: string) => cause.replace(/_/g, " ");
-/** A cause as the theme knows it. */
+/** The theme's key for a cause. */
 export const causeKey = (cause: string) => (/host/.test(cause) ? "host" : /kernel/.test(cause) ? "kernel" : "other");

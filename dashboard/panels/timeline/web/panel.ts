@@ -1,4 +1,4 @@
-/** What the hand does on the Timeline panel: points, scrolls, clicks, zooms, marks.  */
+/** User actions on the Timeline panel: pointing, scrolling, clicking, zooming, marking. */
 import * as geometry from "./geometry.ts";
 import * as rulers from "./rulers.ts";
 import type { Point } from "./geometry.ts";
@@ -9,7 +9,7 @@ import { PanelWithLanes } from "./panel_lanes.ts";
 import type { Found } from "./search.ts";
 
 export class TimelinePanel extends PanelWithLanes {
-  /** The mouse is here, or nowhere. */
+  /** Reports the mouse position; null if it is elsewhere. */
   point(at: Point | null) {
     this.cursor = at;
     if (!this.ready) return;
@@ -21,7 +21,7 @@ export class TimelinePanel extends PanelWithLanes {
 
   /**
    * @param by pixels
-   * @param pinned the pinned lanes, where they have something to scroll
+   * @param pinned whether to scroll the pinned lanes, if they have room to scroll
    * @returns whether anything moved
    */
   scrollBy(by: number, pinned: boolean = false): boolean {
@@ -38,7 +38,7 @@ export class TimelinePanel extends PanelWithLanes {
     return moved;
   }
 
-  /** A label was clicked. */
+  /** Handles a click on a label. */
   labelAt(at: Point, page: Point) {
     const band = this.bandAt(at);
     if (!band) return;
@@ -48,7 +48,7 @@ export class TimelinePanel extends PanelWithLanes {
     } else laneMenu(this, band, page);
   }
 
-  /** A step in the rulers was clicked. */
+  /** Handles a click on a step in the rulers. */
   rulerAt(at: Point, page: Point) {
     const found = rulers.stepAtPoint(this.scene, at);
     if (found) stepMenu(this, found, page);
@@ -142,7 +142,7 @@ export class TimelinePanel extends PanelWithLanes {
 
 let shown: TimelinePanel | null = null;
 
-/** Puts the panel into its host, or finds it there. */
+/** Mounts the panel in its host, or returns the one already there. */
 export const mount = (host: HTMLElement, tools: HTMLElement, settings: Surroundings): TimelinePanel => {
   if (shown && shown.root === host) return shown;
   shown?.destroy();

@@ -1,4 +1,4 @@
-/** The Timeline panel in the browser: opens traces, owns the state of the view, redraws when something changed. */
+/** The Timeline panel in the browser: opens traces, owns the view state, and redraws when something changes. */
 import { stepsOf } from "../../../curves/web/profiled_steps.ts";
 import { make, storage } from "../../../web/core/dom.ts";
 import { retryButton } from "../../../web/cards/loading.ts";
@@ -32,13 +32,13 @@ import * as timelineTools from "./tools.ts";
 import { Report } from "./url_sync.ts";
 import { Viewport } from "./viewport.ts";
 
-/** Names that nobody made room for take no more than this share. */
+/** Unless the user widens the column, names take no more than this share. */
 const LABEL_WIDTH = { least: 90, most: 520, usual: 210, share: 0.28 };
 const LABEL_WIDTH_KEY = "stepscope.timeline.labels";
 /** Pinned lanes leave at least this share of the height to the others. */
 const MOST_PINNED = 0.6;
 
-/** What is to be seen first. */
+/** The initial view. */
 export interface Wish {
   start?: number;
   end?: number;
@@ -55,16 +55,16 @@ export interface Wish {
 
 /** How the panel reaches the page around it. */
 export interface Surroundings {
-  /** Where the routes are. */
+  /** The base address of the routes. */
   api: string;
-  /** The address of Perfetto; empty where it is not offered. */
+  /** The address of Perfetto; empty if it is not offered. */
   perfetto: string;
   /** Puts settings into the address. */
   tell: (values: Record<string, string[]>) => void;
 }
 
 const OVERLAYS: readonly Overlay[] = ["critical", "idle"];
-/** Where the first begins and the last ends. */
+/** From the earliest start to the latest end. */
 const whole = (extents: [number, number][]): [number, number] => [
   Math.min(...extents.map(([start]) => start)),
   Math.max(...extents.map(([, end]) => end)),
@@ -79,7 +79,7 @@ export abstract class PanelBase {
   readonly root: HTMLElement;
   readonly settings: Surroundings;
   readonly api: Api;
-  /** The traces from top to bottom; the first gives the time. */
+  /** The traces from top to bottom; the first defines the time axis. */
   sources: Source[] = [];
   viewport = new Viewport([0, 1], [0, 1]);
   readonly lanes = new Lanes();
@@ -89,11 +89,11 @@ export abstract class PanelBase {
   rows: Rows = layout([], this.lanes);
   scroll = 0;
   pinScroll = 0;
-  /** As wide as somebody made it; else as the names need. */
+  /** The width the user set; otherwise the names determine it. */
   labelWidth = Number(storage.get(LABEL_WIDTH_KEY)) || null;
-  /** What the names need, as far as known. */
+  /** The width the names need, as far as known. */
   neededWidth = LABEL_WIDTH.usual;
-  /** Whether a drag chooses an area instead of moving. */
+  /** Whether a drag selects an area instead of panning. */
   choosing = false;
   matches: Found | null = null;
   hover: DrawnSlice | null = null;
@@ -118,7 +118,7 @@ export abstract class PanelBase {
   readonly strips = { key: "", canvas: make("canvas") };
   readonly cursorLine = make("div", { className: "timeline-cursor" });
   readonly hoverFrame = make("div", { className: "timeline-hover" });
-  /** Whether it was said why an overlay shows nothing. */
+  /** Whether the user was told why an overlay shows nothing. */
   explained = false;
   /** Whether the overlay has anything on it. */
   overlaid = false;
@@ -136,14 +136,14 @@ export abstract class PanelBase {
   readonly report = new Report((range) => this.settings.tell({ "timeline.range": [range] }));
   readonly buttons: { show: () => void };
   readonly input: ReturnType<typeof input.attach>;
-  /** Ends with the panel. */
+  /** Aborted when the panel is destroyed. */
   readonly life = new AbortController();
   then = performance.now();
   frame: number;
   wanted: string | null = null;
-  /** Counts openings, so that late answers are known. */
+  /** Counts openings, so that late answers can be recognized. */
   opening = 0;
-  /** What was asked for of a trace that could not be shown. */
+  /** The initial view requested for a trace that could not be shown. */
   unanswered: Wish | null = null;
   theme: theme.Theme;
   ratio = 1;
@@ -155,7 +155,7 @@ export abstract class PanelBase {
     this.root = host;
     this.settings = settings;
     this.api = new Api(settings.api);
-    // Nothing but a TimelinePanel is ever made.
+    // Only TimelinePanel instances are ever created.
     const panel = this as unknown as TimelinePanel;
     this.together = new Together(panel);
     this.tip = new Tip(panel);
@@ -186,7 +186,7 @@ export abstract class PanelBase {
     this.frame = requestAnimationFrame((now) => this.tick(now));
   }
 
-  /** Follow the size of the page and its theme. */
+  /** Observes the page's size and theme. */
   observe() {
     const size = new ResizeObserver(() => this.resize());
     size.observe(this.stage);
@@ -225,7 +225,7 @@ export abstract class PanelBase {
     cancelAnimationFrame(this.frame);
     this.life.abort();
     for (const source of this.sources) source.close();
-    // What is under way must not go on for a panel that nobody sees.
+    // Pending work must not continue for a panel that is no longer visible.
     this.sources = [];
     this.wanted = null;
     this.opening += 1;
@@ -233,14 +233,14 @@ export abstract class PanelBase {
 
   // ---- traces
 
-  /** Shows a trace. Opening the one that is shown changes nothing. */
+  /** Shows a trace. Opening the one already shown changes nothing. */
   async open(id: string | null, initialView: Wish = {}) {
     if (id === this.wanted) return;
     this.wanted = id;
     const own = this.opening += 1;
     this.unanswered = null;
     this.reset();
-    // Before the trace is there, as what is chosen and typed while it opens is later.
+    // Applied before the trace is loaded, because anything chosen or typed while it opens is newer.
     if (initialView.color) this.setColor(initialView.color);
     for (const which of OVERLAYS) if (initialView.overlays?.includes(which)) this.turn(which, true);
     if (initialView.search) this.search.set(initialView.search, initialView.match);
@@ -261,12 +261,12 @@ export abstract class PanelBase {
     }
   }
 
-  /** Asks once more for a trace that could not be shown: the log directory has other traces now. */
+  /** Retries a trace that could not be shown: the traces in the log directory have changed. */
   async openAgain() {
     if (!this.unanswered) return;
     const id = this.wanted;
     this.wanted = null;
-    // What was chosen and typed since is newer than the address.
+    // Anything chosen or typed since is newer than the address.
     await this.open(id, { ...this.unanswered, search: undefined, color: undefined, overlays: undefined });
   }
 
@@ -304,7 +304,7 @@ export abstract class PanelBase {
     if (initialView.area && this.selection.requested === requested && !this.area.chosen) {
       await this.area.restore(initialView.area);
     }
-    // What the address shows stays in view; a slice elsewhere is gone to.
+    // The range from the address stays in view unless the slice is outside it.
     if (initialView.slice != null && initialView.slice < summary.slices && this.selection.requested === requested) {
       this.selection.select(initialView.slice, { reveal: initialView.start == null ? "always" : "outside", source });
     }
@@ -314,21 +314,21 @@ export abstract class PanelBase {
     const source = new Source(this.api, summary, () => this.changed(), (problem) => this.notify(problem));
     source.place = this.sources.length;
     source.carry(this.colors.value);
-    // Where the trace's steps are on the curves of its run; nothing where that cannot be known.
+    // Where the trace's steps are on its run's curves; null if that cannot be determined.
     source.joined = stepsOf(source.id).catch(() => null);
     this.sources = [...this.sources, source];
     this.colors.measure(this.sources);
     return source;
   }
 
-  /** What of the traces could not be shown as stored. */
+  /** Shows which parts of the traces could not be shown as stored. */
   showLosses() {
     this.strip.replaceChildren(
       ...this.sources.map((source) => losses.strip(source, this.sources.length > 1)).filter((line) => line !== null),
     );
   }
 
-  /** Traces have come, gone or moved. */
+  /** Updates everything after traces were added, removed or moved. */
   sourcesChanged() {
     this.showLosses();
     this.viewport.reach(
@@ -349,7 +349,7 @@ export abstract class PanelBase {
     return steps.length ? steps.reduce((best, step) => (distance(step) < distance(best) ? step : best))[0] : null;
   }
 
-  // ---- what the address says
+  // ---- address
 
   tellSlice(index: number | null) {
     this.settings.tell({ "timeline.slice": index === null ? [] : [String(index)] });
@@ -370,7 +370,7 @@ export abstract class PanelBase {
     return this.rows.height + rulers.BELOW;
   }
 
-  // ---- looks
+  // ---- appearance
 
   setColor(mode: Mode) {
     this.colors.mode = mode;
@@ -393,7 +393,7 @@ export abstract class PanelBase {
     this.buttons.show();
   }
 
-  /** @param again where asking once more may help */
+  /** @param again given if retrying may help */
   say(text: string, busy: boolean = false, again?: () => unknown) {
     this.message.textContent = text;
     if (again) this.message.append(retryButton(again));
@@ -401,7 +401,7 @@ export abstract class PanelBase {
     this.message.style.display = text ? "flex" : "none";
   }
 
-  /** Something that leaves the picture as it is. */
+  /** Shows a message that leaves the picture as it is. */
   notify(text: string, sort: "problem" | "info" = "problem") {
     this.stage.querySelector(".timeline-note")?.remove();
     const note = make("div", { className: `timeline-note ${sort}` }, text);
@@ -450,7 +450,7 @@ export abstract class PanelBase {
     if (this.ready) this.draw();
   }
 
-  /** @param width null for what the names need */
+  /** @param width null for the width the names need */
   setLabelWidth(width: number | null) {
     this.labelWidth = width;
     storage.set(LABEL_WIDTH_KEY, width === null ? "" : String(Math.round(this.left)));
@@ -464,12 +464,12 @@ export abstract class PanelBase {
     return Math.round(Math.min(Math.max(width, least), most, (this.width || 800) * 0.4));
   }
 
-  /** What drawing needs to know. */
+  /** The state that drawing needs. */
   get scene(): Scene {
     return { ...this.sceneOn(this.pen), raster: this.raster, strips: this.strips };
   }
 
-  /** A scene on a canvas or what stands for one; without pixels, every slice is a shape. */
+  /** A scene on a canvas or a substitute for one; without pixels, every slice is a shape. */
   sceneOn(context: CanvasRenderingContext2D): Scene {
     const pinTop = rulers.heights(this.sources).top;
     return {
@@ -541,7 +541,7 @@ export abstract class PanelBase {
     this.drawMs = performance.now() - started;
   }
 
-  /** All but what follows the mouse. */
+  /** Paints everything except what follows the mouse. */
   paint(scene: Scene) {
     rulers.ruler(scene);
     this.drawn = draw.lanes(scene);
@@ -559,7 +559,7 @@ export abstract class PanelBase {
     this.paintOverlay(this.overlayPen);
   }
 
-  /** What follows the mouse, and what is chosen. */
+  /** Paints what follows the mouse, and the selection. */
   paintOverlay(context: CanvasRenderingContext2D) {
     rulers.overlay(this.sceneOn(context), {
       box: this.box,
@@ -569,7 +569,7 @@ export abstract class PanelBase {
     });
   }
 
-  /** Asks for what is visible, or will be when the animation ends. */
+  /** Requests the data for the range that is visible, or will be when the animation ends. */
   request(scene: Scene) {
     const [start, end] = this.viewport.target;
     const visible = [...geometry.visibleBands(scene, false), ...geometry.visibleBands(scene, true)];

@@ -1,4 +1,4 @@
-/** The lanes of the Timeline panel: which are shown, in what order, folded and pinned. */
+/** The lanes of the Timeline panel: which are shown, in what order, and which are folded or pinned. */
 import * as geometry from "./geometry.ts";
 import * as labels from "./labels.ts";
 import { layout } from "./layout.ts";
@@ -26,7 +26,7 @@ export abstract class PanelWithLanes extends PanelBase {
     this.changed();
   }
 
-  /** @param text a regular expression on lanes' full names */
+  /** @param text a regular expression matched against the lanes' full names */
   setFilter(text: string) {
     this.lanes.setFilter(text);
     this.filter.set(text);
@@ -35,7 +35,7 @@ export abstract class PanelWithLanes extends PanelBase {
     for (const source of this.sources) this.findLanes(source, text);
   }
 
-  /** Lists lanes that are not known yet, of a trace with very many. */
+  /** Lists lanes that are not yet known, for a trace with very many. */
   findLanes(source: Source, text: string, lane?: number) {
     source.findLanes(text, lane).then((found) => found && this.relayout())
       .catch((error) => this.notify(messageOf(error)));
@@ -51,7 +51,7 @@ export abstract class PanelWithLanes extends PanelBase {
     this.relayout();
   }
 
-  /** Makes sure that a lane is shown. */
+  /** Ensures that a lane is shown. */
   reveal(source: Source, lane: number, group: LaneGroup | undefined) {
     const folded = this.rows.bands.filter((b) =>
       b.source === source && b.folded && (b.type === "trace" || (b.type === "group" && b.title === group?.title))
@@ -63,7 +63,7 @@ export abstract class PanelWithLanes extends PanelBase {
     if (!this.rows.ofLane.has(`${source.place}/${lane}`)) this.findLanes(source, "", lane);
   }
 
-  /** Keys of a band and its neighbors that it can change places with. */
+  /** Keys of a band and the neighbors it can swap places with. */
   siblingsOf(band: Band): string[] {
     if (band.pinned) return this.rows.pinned.filter((b) => b.source === band.source).map((b) => b.key);
     return this.rows.bands.filter((b) =>

@@ -1,7 +1,7 @@
 /**
- * Slices too narrow for a shape of their own, as pixels: thousands of them cost one copy instead of a call each.
+ * Slices too narrow for their own shape, as pixels: thousands of them cost one copy instead of one call each.
  *
- * Every row of slices is one line of an image, which is stretched to the row's height when it is drawn.
+ * Each row of slices is one line of an image, stretched to the row's height when drawn.
  */
 
 import { make } from "../../../web/core/dom.ts";
@@ -24,7 +24,7 @@ export class Raster {
   known: Map<string, number> = new Map();
 
   /**
-   * Forgets the frame before.
+   * Discards the previous frame.
    * @param width device pixels
    */
   begin(width: number) {
@@ -37,7 +37,7 @@ export class Raster {
   }
 
   /**
-   * A new, empty line; what was given before stays.
+   * Adds a new, empty line; earlier lines stay.
    * @returns its number
    */
   line(): number {
@@ -84,7 +84,7 @@ export class Raster {
     return found;
   }
 
-  /** Makes the lines given so far ready to be drawn. */
+  /** Makes the lines added so far ready for drawing. */
   end() {
     if (this.image && this.used) this.context.putImageData(this.image, 0, 0, 0, 0, this.width, this.used);
   }

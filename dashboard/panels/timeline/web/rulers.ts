@@ -1,4 +1,4 @@
-/** Draws what is above the lanes (minimap, time axis, steps) and what lies over them (hover, selection, marks). */
+/** Draws the rulers above the lanes (minimap, time axis, steps) and the layer over them (hover, selection, marks). */
 import { durationText, integer } from "../../../web/core/numbers.ts";
 import { type Step, stepAt } from "./colors.ts";
 import * as format from "./format.ts";
@@ -13,10 +13,10 @@ export const MINIMAP_HEIGHT = 46;
 export const AXIS_HEIGHT = 24;
 const STEPS_HEIGHT = 20;
 const TICK_WIDTH = 105;
-/** Room below the last lane. */
+/** Space below the last lane. */
 export const BELOW = 8;
 
-/** Heights of the rulers; each trace with steps has a row for them. */
+/** Heights of the rulers; each trace with steps gets a row for them. */
 export const heights = (sources: Source[]) => {
   const stepped = sources.filter((source) => source.summary.steps.length > 0);
   const top = MINIMAP_HEIGHT + stepped.length * STEPS_HEIGHT + AXIS_HEIGHT;
@@ -26,7 +26,7 @@ export const heights = (sources: Source[]) => {
 const miniX = (scene: Scene, time: number) =>
   scene.left + ((time - scene.viewport.low) / scene.viewport.length) * (scene.width - scene.left);
 
-/** The whole trace in small: how busy it is, where the search matches, and what is visible. */
+/** The whole trace in miniature: how busy it is, where the search matches, and the visible range. */
 export function minimap(scene: Scene) {
   const { context, theme, left, width, viewport, matches, sources } = scene;
   context.fillStyle = theme.raised;
@@ -60,7 +60,7 @@ export function minimap(scene: Scene) {
   context.fillRect(left - 1, 0, 1, scene.pinTop);
 }
 
-/** The strips as a picture, made again when something about them changed: they are thousands of small rectangles. */
+/** The strips as a cached picture, redrawn only when they change: they are thousands of small rectangles. */
 function cachedStrips(scene: Scene) {
   const { strips: cache, ratio, width, theme, viewport, sources } = scene;
   if (!cache) return strips(scene);
@@ -85,7 +85,7 @@ function cachedStrips(scene: Scene) {
   scene.context.drawImage(cache.canvas, 0, 0, width, MINIMAP_HEIGHT);
 }
 
-/** One thin strip a lane, the stronger the busier. */
+/** One thin strip per lane, more opaque the busier it is. */
 function strips(scene: Scene) {
   const { context, theme, sources } = scene;
   const all = sources.flatMap((source) => source.summary.coverage.strips.map((strip) => ({ strip, source })));
@@ -102,7 +102,7 @@ function strips(scene: Scene) {
     strip.busy.forEach((busy, i) => {
       if (!busy) return;
       context.globalAlpha = 0.15 + (0.75 * busy) / 100;
-      // Edges on whole device pixels leave no seams.
+      // Edges on whole device pixels avoid seams.
       const from = Math.round((x0 + i * step) * scene.ratio) / scene.ratio;
       const to = Math.max(Math.round((x0 + (i + 1) * step) * scene.ratio) / scene.ratio, from + 1 / scene.ratio);
       context.fillRect(from, y, to - from, Math.max(pitch - 1, 1));
@@ -156,7 +156,7 @@ export function ruler(scene: Scene) {
     }
   }
   if (from) {
-    // What the labels count from.
+    // The moment that the labels are relative to.
     context.fillStyle = theme.raised;
     context.beginPath();
     context.roundRect(left + 4, size.axis + 2, taken - left - 12, 16, 8);
@@ -183,7 +183,7 @@ export function ruler(scene: Scene) {
   context.fillRect(0, pinTop - 1, width, 1);
 }
 
-/** Room for a step's mark on the screen, or null. */
+/** Returns where a step's mark begins and ends on the screen. */
 function stepPlace(scene: Scene, source: Source, [, , start, length]: Step) {
   return { x0: geometry.xOf(scene, start + source.offset), x1: geometry.xOf(scene, start + length + source.offset) };
 }
@@ -217,7 +217,7 @@ function steps(
     const long = `Step ${number} · ${durationText(length, 3)}`;
     context.fillStyle = theme.text;
     context.font = `500 11px ${theme.font}`;
-    // The time needs more air behind it than a number, which stands alone.
+    // A label with the time needs more space after it than a number alone.
     const full = timelineText.fit(context, long, room - 6);
     const text = full === long ? long : timelineText.fit(context, String(number), room);
     if (text && !text.endsWith("…")) context.fillText(text, from, y + height / 2 + 0.5);
@@ -242,7 +242,7 @@ export function stepAtPoint(scene: Scene, { x, y }: Point): StepOf | null {
 }
 
 /**
- * Selection, box, area and marks, on a canvas of their own.
+ * Draws selection, box, area and marks on their own canvas.
  * @param scene with the overlay's context
  */
 export function overlay(
@@ -276,7 +276,7 @@ function outline(
   const { context } = scene;
   const at = geometry.slicePlace(scene, slice, slice.source);
   if (!at) return;
-  // Under the pinned lanes nothing of the others is seen.
+  // The other lanes are hidden beneath the pinned ones.
   const top = at.band.pinned ? scene.pinTop : scene.top;
   if (at.y + at.height < top) return;
   const x0 = Math.max(at.x0, scene.left - 10);
@@ -305,7 +305,7 @@ function range(scene: Scene, times: [number, number], color: string, alpha: numb
   label(scene, x0, x1, color, durationText(b - a));
 }
 
-/** A word on the time axis over a stretch. */
+/** A label on the time axis over a range. */
 function label(
   scene: Scene,
   x0: number,
@@ -327,7 +327,7 @@ function label(
   context.fillText(text, x + 7, y + 9.5);
 }
 
-/** What is under the mouse, as parts of the page: they move without anything being drawn. */
+/** Marks what is under the mouse with page elements, which move without redrawing the canvas. */
 export function pointer(
   scene: Scene,
   line: HTMLElement,
@@ -350,7 +350,7 @@ export function pointer(
   frame.style.height = `${bottom - top}px`;
 }
 
-/** The chosen area: a stretch of time over some lanes. */
+/** The selected area: a time range over some lanes. */
 function areaOf(scene: Scene, area: Chosen) {
   const { context, theme } = scene;
   const [a, b] = area.times[0] <= area.times[1] ? area.times : [area.times[1], area.times[0]];
@@ -373,7 +373,7 @@ function areaOf(scene: Scene, area: Chosen) {
   label(scene, x0, x1, theme.accent, durationText(b - a));
 }
 
-/** Where the scrollbar is, or null where all is in view. */
+/** Where the scrollbar is, or null if everything is in view. */
 export function scrollbarPlace(scene: Scene) {
   const room = scene.height - scene.top;
   const content = scene.rows.height + BELOW;

@@ -1,4 +1,4 @@
-/** The search box: over the whole trace, with a count, and next and previous match. */
+/** The search box: searches the whole trace, with a count and next and previous match. */
 import { integer } from "../../../web/core/numbers.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { make } from "../../../web/core/dom.ts";
@@ -9,16 +9,16 @@ import type { TimelinePanel } from "./panel.ts";
 import { button } from "./widgets.ts";
 import { settings } from "./settings.generated.ts";
 
-/** How names are compared: any part, a regular expression, or the whole name. */
+/** How names are matched: any part, a regular expression, or the whole name. */
 export type Match = typeof settings.match.options[number];
-/** What was found in all traces. */
+/** The matches in all traces. */
 export interface Found {
-  /** Null where nothing matches: fading everything would say less. */
+  /** Null if nothing matches: fading everything would be less informative. */
   names: Set<string> | null;
   minimaps: number[][];
   count: number;
 }
-/** Matches of a trace, of which it has a page. */
+/** One page of a trace's matches. */
 type Page = Matches & { source: Source };
 
 const PAGE = 2000;
@@ -26,16 +26,16 @@ const PAUSE_MS = 180;
 
 export class Search {
   readonly panel: TimelinePanel;
-  /** What was found: how often in all traces, and a page of each. */
+  /** The matches: their number in all traces, and one page per trace. */
   found: { query: string; count: number; pages: Page[] } | null = null;
   current = -1;
   match: Match = settings.match.default;
   abort: AbortController | null = null;
-  /** What was asked for last, of which traces, and its answer. */
+  /** The last request, the traces it covered, and its answer. */
   key = "";
   sources: Source[] = [];
   answer = Promise.resolve();
-  /** The moves under way, and the selection that the last of them asked for. */
+  /** The moves in progress, and the selection requested by the last one. */
   moving = Promise.resolve();
   went = -1;
   timer = 0;
@@ -120,14 +120,14 @@ export class Search {
     const { requested } = selection;
     const answer = this.run();
     const { key } = this;
-    // What was searched or selected since is later than this move; what an earlier move selected is not.
+    // A later search or selection supersedes this move; a selection made by an earlier move does not.
     const wanted = () => this.key === key && [requested, this.went].includes(selection.requested);
     this.moving = Promise.all([this.moving, answer])
       .then(() => this.move(direction, wanted))
       .catch((error) => this.panel.notify(messageOf(error)));
   }
 
-  /** Asks for what the field says; whoever asks for the same again shares the answer. */
+  /** Searches for the text in the field; repeated calls for the same search share the answer. */
   run() {
     const { sources } = this.panel;
     const key = `${this.match} ${this.input.value}`;
@@ -153,7 +153,7 @@ export class Search {
     try {
       if (this.match === "regex") new RegExp(query);
     } catch (error) {
-      // Half typed: said at the field, and the picture stays as it is.
+      // Half-typed: reported at the field; the picture stays as it is.
       this.panel.setMatches(null);
       return this.say("!", messageOf(error));
     }
@@ -184,12 +184,12 @@ export class Search {
     return { ...await source.ask<Matches>("search", requested, signal), source };
   }
 
-  /** @param wanted whether nothing has taken its place meanwhile */
+  /** @param wanted whether nothing has superseded the move in the meantime */
   async move(direction: number, wanted: () => boolean) {
     const { found } = this;
     if (!found?.count || !wanted()) return;
     const { count, query, pages } = found;
-    // One trace after another; within each by time, beginning with what is visible.
+    // One trace after another; within each, by time, starting with the visible range.
     let at = (this.current + direction + count) % count;
     if (this.current < 0) {
       const first = pages.findIndex((page) => page.count);

@@ -1,4 +1,4 @@
-/** The selected slice: fetched, described in the drawer, brought into view. */
+/** The selected slice: fetches it, describes it in the drawer, and brings it into view. */
 import { messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
 import type { Source } from "./data.ts";
@@ -10,7 +10,7 @@ import type { TimelinePanel } from "./panel.ts";
 /** A slice as the route `slice` describes it, and what the routes `relations` and `occurrences` add later. */
 export type SelectedSlice = SliceDetails & {
   source: Source;
-  /** Null where they did not come, or were not asked for. */
+  /** Null if they failed to load or were not requested. */
   relations?: Relations | null;
   spread?: OccurrencesAnswer | null;
 };
@@ -19,34 +19,34 @@ export class Selection {
   readonly panel: TimelinePanel;
   slice: SelectedSlice | null = null;
   requested = 0;
-  /** Which of what was asked for has no answer yet. */
+  /** The request that has no answer yet. */
   awaited = -1;
-  /** What keys asked for that need an answer first, in their order. */
+  /** Key actions that wait for an answer, in order. */
   keys: (() => void)[] = [];
 
   constructor(panel: TimelinePanel) {
     this.panel = panel;
   }
 
-  /** Whether a slice is on its way. */
+  /** Whether a slice is loading. */
   get awaiting() {
     return this.awaited === this.requested;
   }
 
-  /** A slice on its way is no longer wanted. */
+  /** Discards a slice that is loading. */
   cancel() {
     this.requested += 1;
     this.keys = [];
   }
 
-  /** Forgets the slice, and what was asked for. */
+  /** Clears the slice and pending requests. */
   forget() {
     this.cancel();
     this.slice = null;
     this.panel.tellSlice(null);
   }
 
-  /** As another trace opens. */
+  /** Resets the selection when another trace opens. */
   reset() {
     this.cancel();
     this.slice = null;
@@ -54,8 +54,8 @@ export class Selection {
   }
 
   /**
-   * @param options reveal: bring it into view, or only where it
-   * is outside; source: its trace, the same as before without
+   * @param options reveal: bring it into view, or only if it is
+   * outside; source: its trace, by default the same as before
    */
   async select(
     index: number,
@@ -75,20 +75,20 @@ export class Selection {
       });
       if (request !== this.requested) return;
       if (!panel.sources.includes(source)) return this.cancel();
-      // An area that the hand has begun to draw since stays.
+      // An area that the user has started drawing since then stays.
       if (panel.area.chosen === chosen) panel.area.clear();
       const slice: SelectedSlice = (this.slice = { ...found, source });
       panel.tellSlice(source.place === 0 ? index : null);
-      // The buttons of another slice look alike and lead elsewhere.
+      // The buttons of another slice are equal nodes but go elsewhere.
       panel.drawer.replaceChildren();
       this.show();
-      // The drawer takes its room from the lanes, and what is brought into view must be in view of what is left.
+      // The drawer takes space from the lanes, so the slice must be brought into view in the remaining part.
       panel.resize();
       panel.tip.hide();
       if (reveal) this.bringIntoView(slice, reveal === "outside");
       else panel.changed();
       this.catchUp();
-      // Nobody asks what launched a slice that is only passed.
+      // What launched a slice is not requested if the selection is only passing it.
       if (this.awaiting) return void (slice.relations = null);
       const more = await Promise.allSettled([
         source.ask<Relations>("relations", { index }),
@@ -109,7 +109,7 @@ export class Selection {
     }
   }
 
-  /** Does what keys asked for; what still needs an answer waits for the next one. */
+  /** Runs the waiting key actions; those that still need an answer wait for the next one. */
   catchUp() {
     const { keys } = this;
     this.keys = [];
@@ -145,8 +145,8 @@ export class Selection {
   }
 
   /**
-   * Scrolls and pans as little as shows the slice.
-   * @param stay whether a slice too small to see may stay so
+   * Scrolls and pans as little as needed to show the slice.
+   * @param stay whether a slice too small to see may remain so
    */
   bringIntoView(slice: SelectedSlice, stay: boolean = false) {
     const { panel } = this;
@@ -175,8 +175,8 @@ export class Selection {
   }
 
   /**
-   * The next or previous slice of the row.
-   * @param held whether the key is held down: it must not run on when let go
+   * Selects the next or previous slice in the row.
+   * @param held whether the key is held down: stepping must not continue after it is released
    */
   step(direction: number, held: boolean = false) {
     if (this.awaiting || this.keys.length) {
@@ -188,8 +188,8 @@ export class Selection {
   }
 
   /**
-   * Along an arrow, to what launched the slice or what it launched.
-   * @returns whether there is a slice, or one comes
+   * Follows an arrow to what launched the slice or to what it launched.
+   * @returns whether a slice is selected or loading
    */
   follow(way: "incoming" | "outgoing"): boolean {
     const { slice } = this;

@@ -1,19 +1,19 @@
-/** Colors of the timeline: from the page's CSS variables, and stable per name in a palette of equal lightness. */
+/** Timeline colors: taken from the page's CSS variables, or stable per name in a palette of equal lightness. */
 import { css, hashOf, oklch } from "../../../web/core/color.ts";
 
-/** Hues (degrees, OKLCH) that stay apart from their neighbors for most eyes; red is left to errors. */
+/** Hues (OKLCH degrees) that most people can tell from their neighbors; red is reserved for errors. */
 const HUES = [255, 165, 60, 310, 205, 95, 340, 140, 280, 75, 225, 185, 40, 295, 120, 240];
-/** Hues for few things that stand beside one another, the most different first. */
+/** Hues for a few adjacent items, the most distinct first. */
 const TINT_HUES = [255, 60, 150, 320, 205, 95, 25, 285, 180, 345, 120, 230];
 const LIGHT = { lightness: 0.815, chroma: 0.088 };
 const DARK = { lightness: 0.5, chroma: 0.088 };
 
 const mixed = (lightness: number, chroma: number, hue: number) => css(oklch(lightness, chroma, hue));
 
-/** Digits and template arguments vary between instances of one thing; they must not change its color. */
+/** Digits and template arguments vary between instances of the same thing and must not change its color. */
 const stem = (name: string) => name.replace(/[<(].*$/, "").replace(/\d+/g, "") || name;
 
-/** A ramp in a hundred steps. */
+/** A ramp with a hundred steps. */
 function memo(make: (share: number) => string) {
   const known: string[] = [];
   return (share: number) => {
@@ -44,15 +44,15 @@ export interface Theme {
   traces: string[];
   /** from 0 (little) to 1 (much) */
   ramp: (share: number) => string;
-  /** color of slices of which what they are colored by is not known */
+  /** color of slices whose coloring value is unknown */
   unknown: string;
-  /** colors of differences between two traces */
+  /** colors for differences between two traces */
   verdicts: Record<string, string>;
-  /** colors of reasons why a stream is idle */
+  /** colors for the reasons why a stream is idle */
   causes: Record<string, string>;
   /** color of the critical path */
   critical: string;
-  /** one of the palette by number */
+  /** a palette color by number */
   tint: (place: number) => string;
 }
 

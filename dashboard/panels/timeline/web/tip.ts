@@ -1,4 +1,4 @@
-/** The box beside the mouse, about what is under it. */
+/** The box beside the mouse that describes what is under it. */
 import { make } from "../../../web/core/dom.ts";
 import * as details from "./details.ts";
 import * as geometry from "./geometry.ts";
@@ -8,7 +8,7 @@ import type { TimelinePanel } from "./panel.ts";
 export class Tip {
   readonly panel: TimelinePanel;
   element = make("div", { className: "timeline-tip" });
-  /** What it says, as a key; empty while it is hidden. */
+  /** A key for its content; empty while it is hidden. */
   shown = "";
   size = [0, 0];
 
@@ -24,11 +24,11 @@ export class Tip {
 
   /**
    * Follows the mouse.
-   * @param at in the lanes, or null
+   * @param at position in the lanes, or null
    */
   point(at: Point | null) {
     const { hover, colors } = this.panel;
-    // What is said of a slice stays the same while the mouse moves over it.
+    // The text about a slice stays the same while the mouse moves over it.
     const key = at && hover ? `${hover.source.place} ${hover.index} ${hover.count} ${colors.mode}` : "";
     if (at && key && key === this.shown) return this.place(at);
     const content = at && this.about(at);
@@ -40,7 +40,7 @@ export class Tip {
     this.place(at);
   }
 
-  /** What is said about what is under a point. */
+  /** The description of what is under a point. */
   about(at: Point): Node[] | null {
     const { panel } = this;
     if (panel.hover) return details.tooltip(panel.hover, panel.colors);

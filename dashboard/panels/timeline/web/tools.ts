@@ -1,4 +1,4 @@
-/** The Timeline's buttons, the field that filters lanes, and the menus of slices and steps. */
+/** The Timeline's buttons, the lane filter field, and the menus of slices and steps. */
 import { showStep } from "../../../curves/web/profiled_steps.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { bind } from "../../../web/core/commands.ts";
@@ -19,7 +19,7 @@ import { settings } from "./settings.generated.ts";
 
 const FILTER_MS = 120;
 
-/** Puts the buttons where they go. */
+/** Fills the host with the buttons. */
 export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => void } {
   const area = button(
     "Area",
@@ -91,7 +91,7 @@ export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => voi
   return { show };
 }
 
-/** The field above the labels. */
+/** The lane filter field above the labels. */
 export function laneFilter(panel: TimelinePanel) {
   const input = make("input", {
     className: "timeline-lane-filter-input",
@@ -133,7 +133,7 @@ export function laneFilter(panel: TimelinePanel) {
   };
 }
 
-/** @param found a slice under the mouse */
+/** @param found the slice under the mouse */
 export function sliceMenu(panel: TimelinePanel, found: DrawnSlice, at: Point) {
   const short = timelineText.shortName(found.name);
   const name = short.length > 40 ? `${short.slice(0, 39)}…` : short;

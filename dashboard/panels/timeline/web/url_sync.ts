@@ -1,4 +1,4 @@
-/** Tells the page what is visible, once the hand rests. */
+/** Tells the page which range is visible once movement stops. */
 
 import type { Viewport } from "./viewport.ts";
 
@@ -10,7 +10,7 @@ export class Report {
   seen = "";
   restsSince = 0;
 
-  /** @param tell gets `START:END` in ns, and an empty text where all is visible */
+  /** @param tell receives `START:END` in ns, or an empty string if everything is visible */
   constructor(tell: (range: string) => void) {
     this.tell = tell;
   }
@@ -21,13 +21,13 @@ export class Report {
     this.restsSince = 0;
   }
 
-  /** What is visible, as text that is empty where that is all. */
+  /** The visible range as text; empty if everything is visible. */
   key(viewport: Viewport): string {
     const [start, end] = viewport.target;
     return viewport.showsAll ? "" : `${Math.round(start)}:${Math.round(end)}`;
   }
 
-  /** What the page knows already. */
+  /** Records a range that the page already knows. */
   known(viewport: Viewport) {
     this.reported = this.key(viewport);
   }

@@ -1,4 +1,4 @@
-/** The visible range: zoom, pan, animation and undo. Knows nothing of the screen but its width. */
+/** The visible range: zoom, pan, animation and undo. Knows nothing about the screen but its width. */
 import { still } from "../../../web/core/motion.ts";
 
 const MIN_SPAN = 20;
@@ -21,8 +21,8 @@ export class Viewport {
   lastGesture = -Infinity;
 
   /**
-   * @param whole ns, where all that can be seen begins and ends
-   * @param work where what matters begins and ends: what "everything" shows
+   * @param whole start and end, in ns, of everything that can be seen
+   * @param work start and end of the relevant part, which "everything" shows
    */
   constructor([low, high]: number[], work: number[]) {
     this.low = low;
@@ -42,7 +42,7 @@ export class Viewport {
     return this.high - this.low;
   }
 
-  /** Other traces have come or gone; what is visible stays as far as it is still there. */
+  /** Adapts to added or removed traces; the visible range stays as far as it still exists. */
   reach([low, high]: number[], work: number[]) {
     const all = this.showsAll;
     this.work = work;
@@ -57,7 +57,7 @@ export class Viewport {
     return start <= this.work[0] && end >= this.work[1];
   }
 
-  /** Where the view is going. */
+  /** The range the view is moving to. */
   get target(): [number, number] {
     return this.animation ? this.animation.to : [this.start, this.end];
   }
@@ -93,7 +93,7 @@ export class Viewport {
 
   /**
    * @param factor above 1 zooms in
-   * @param anchor ns that stays where it is on the screen
+   * @param anchor time in ns that stays in place on the screen
    */
   zoom(factor: number, anchor: number, now: number, instantly: boolean = false) {
     const [start, end] = instantly ? [this.start, this.end] : this.target;
@@ -102,7 +102,7 @@ export class Viewport {
     this.go(anchor - span * share, anchor + span * (1 - share), now, instantly);
   }
 
-  /** @param share of the visible span, positive to later times */
+  /** @param share of the visible span; positive moves to later times */
   pan(share: number, now: number, instantly: boolean = false) {
     const [start, end] = instantly ? [this.start, this.end] : this.target;
     const by = (end - start) * share;
@@ -115,13 +115,13 @@ export class Viewport {
     this.go(start - slack, end + slack, now, instantly);
   }
 
-  /** Brings a moment to the middle. */
+  /** Centers the view on a moment. */
   center(time: number, now: number) {
     this.remember(now);
     this.go(time - this.span / 2, time + this.span / 2, now);
   }
 
-  /** @param share of the width that it shall fill */
+  /** @param share of the width that the slice should fill */
   reveal(slice: { start: number; duration: number }, share: number, now: number) {
     const span = Math.max(slice.duration, LEAST_REVEALED) / share;
     const middle = slice.start + slice.duration / 2;
@@ -135,13 +135,13 @@ export class Viewport {
     if (last) this.go(last[0], last[1], now);
   }
 
-  /** Moves the animation on; true while it runs. */
+  /** Advances the animation; true while it runs. */
   tick(now: number) {
     if (!this.animation) return false;
     const { from, to, since } = this.animation;
     const x = Math.min(Math.max((now - since) / ANIMATION_MS, 0), 1);
     const y = ease(x);
-    // A zoom looks even when the span changes by equal factors, so the span is eased in its logarithm.
+    // A zoom looks smooth if the span changes by equal factors, so the logarithm of the span is eased.
     const spanFrom = from[1] - from[0];
     const spanTo = to[1] - to[0];
     const ratio = spanTo / spanFrom;

@@ -1,4 +1,4 @@
-/** Small parts that the Timeline panel is made of. */
+/** Small building blocks of the Timeline panel. */
 import { make } from "../../../web/core/dom.ts";
 
 export function button(text: string, title: string, action: () => void, className = ""): HTMLButtonElement {
@@ -8,7 +8,7 @@ export function button(text: string, title: string, action: () => void, classNam
   return made;
 }
 
-/** What draws on a canvas. */
+/** The 2D drawing context of a canvas. */
 export function penOf(
   canvas: HTMLCanvasElement,
   settings?: CanvasRenderingContext2DSettings,
