@@ -66,7 +66,7 @@ class FrameSink:
         try:
             self._write(frame, shown)
         except Exception as error:
-            _log.warning("What debug.show is given is no longer written: %s", error)
+            _log.warning("Arrays given to debug.show are no longer written: %s", error)
             self._live.remove_sink(self)
 
     def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:

@@ -95,7 +95,7 @@ class FunctionTraining:
 
     def __init__(self, watcher: FunctionWatcher, also: Sequence[Any] = ()) -> None:
         if also:
-            raise ValueError("also is for PyTorch: of a function, what it is given is put back")
+            raise ValueError("also is for PyTorch; for a function, its arguments are restored")
         self.recorder: Final = watcher.recorder
         self._watcher: Final = watcher
         self._put_back: Callable[[], None] = _nothing

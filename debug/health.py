@@ -49,7 +49,7 @@ def health(value: Any, dtype: str = "") -> NDArray[np.float64]:
     if array.dtype.kind == "c":
         array, name = array.view(array.real.dtype), {"complex64": "float32", "complex128": "float64"}.get(name, name)
     elif array.dtype.kind not in "biuf" and name not in LIMITS:
-        raise TypeError(f"health is of numbers, got an array of {array.dtype}")
+        raise TypeError(f"health needs numbers, got an array of {array.dtype}")
     return figures_of_numbers(array.astype(np.float64).reshape(-1), name)
 
 

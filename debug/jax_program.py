@@ -290,7 +290,7 @@ class _Interpreter:
     ) -> Outputs | None:
         """Run a loop or branches with their contents measured; None if they have to run as they are."""
         if equation.effects:
-            self.notes[f"{name} changes what is outside of it: it is seen as one operation, by what comes out."] = None
+            self.notes[f"{name} has side effects: it is observed as one operation, by its outputs."] = None
             return None
         if isinstance(self.found.keep, range):
             self.notes[

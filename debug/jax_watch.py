@@ -64,7 +64,7 @@ class JaxWatcher(FunctionWatcher):
         self._lock: Final = threading.Lock()
         self.recorder.catalog.note(
             "Steps that are recorded run through a copy of the step function that measures: the compiler may order its"
-            " sums in another way than in the function alone."
+            " sums differently than in the original function."
         )
 
     def is_finite(self, result: Any) -> bool:

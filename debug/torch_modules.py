@@ -49,10 +49,10 @@ def note_of_compiled(model: torch.nn.Module, *, seen: bool) -> str:
         return ""
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     rest = (
-        "Steps that are recorded run without it, so that what is inside is seen; their numbers may differ from those of"
+        "Recorded steps run without it, so that its inside is observed; their numbers may differ from those of"
         " compiled steps."
         if seen
-        else "Of what is inside, only parameters, their gradients and updates are seen;"
+        else "Inside it, only parameters, their gradients and updates are observed;"
         ' compiled="eager" runs recorded steps without it.'
     )
     return f"Compiled by torch.compile: {', '.join(names[:_MOST_NAMED])}{more}. {rest}"

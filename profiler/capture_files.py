@@ -146,7 +146,7 @@ def checked_entries(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     if len(entries) > MOST_ENTRIES:
         raise AnswerError(f"it has {len(entries):,} files; expected no more than {MOST_ENTRIES}")
     if any(entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1 for entry in entries):
-        raise AnswerError("its files are compressed or encrypted; expected them as they are")
+        raise AnswerError("its files are compressed or encrypted; expected them stored unchanged")
     # Entries that lie on each other would be more than the archive itself.
     size = sum(entry.file_size for entry in entries)
     if size > MOST_ANSWER_BYTES:

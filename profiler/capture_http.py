@@ -222,7 +222,7 @@ class _Handler(BaseHTTPRequestHandler):
                 "Try again when it has finished.",
             ) from error
         except CaptureCancelledError as error:
-            raise RefusalError(503, "the recording was ended, because the server was stopped.") from error
+            raise RefusalError(503, "the recording ended because the server was stopped.") from error
         except NoStepsError as error:
             raise RefusalError(504, str(error)) from error
         except UserError as error:

@@ -142,7 +142,7 @@ def stop(save: bool = True) -> Recording | None:
     """
     with _process.lock:
         if _process.session is None:
-            raise NotStartedError("no recording runs that could be stopped: call profiler.start(logdir) first")
+            raise NotStartedError("no recording is running: call profiler.start(logdir) first")
         profile, _process.profile = _process.profile, None
         written = _end(save)
     if profile is not None and written is not None:

@@ -38,7 +38,7 @@ class Cancellation:
         if self._cancelled.is_set():
             raise Cancelled("The request was canceled.")
         if self._deadline is not None and self._clock() > self._deadline:
-            raise Cancelled(f"This took longer than {self._seconds:g} seconds and was ended.")
+            raise Cancelled(f"This took longer than {self._seconds:g} seconds and was stopped.")
 
 
 _current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)

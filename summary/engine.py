@@ -139,7 +139,7 @@ class Engine:
                         yield Outcome(
                             parts[number],
                             None,
-                            "its worker was lost each time that it worked on this, as it may have too little memory",
+                            "its worker was lost every time; it may have too little memory",
                         )
                 else:
                     # Each in a call of its own, so that it is known which of them ends its worker.

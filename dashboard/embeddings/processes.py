@@ -134,6 +134,6 @@ class WorkerProcess:
         words = self.last_words()
         if words:
             level = logging.DEBUG if self.closed else logging.ERROR
-            _log.log(level, "a worker of the projector ended; it had said:\n%s", words)
+            _log.log(level, "a worker of the projector ended; its output:\n%s", words)
         self._ended(self)
         self._errors.close()

@@ -421,6 +421,8 @@ def _sentence_of(error: Exception) -> str:
     if isinstance(error, ValueError):
         return _failure("value", str(error))
     if isinstance(error, OSError):
-        return f"The points cannot be written to the temporary folder ({error.strerror or error}). Make room there."
+        return (
+            f"The points cannot be written to the temporary folder ({error.strerror or error}). Free some space there."
+        )
     _log.error("a computation of the projector failed", exc_info=error)
     return _failure("error", f"{type(error).__name__}: {error}")

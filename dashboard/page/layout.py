@@ -50,7 +50,7 @@ class Tab(Protocol):
         """Whether the list of runs determines what the panel shows."""
 
 
-EXAMPLE = """from stepscope.summary import SummaryWriter
+EXAMPLE = """from stepscope import SummaryWriter
 
 with SummaryWriter({path!r}) as writer:
     for step in range(100):

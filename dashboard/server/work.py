@@ -240,7 +240,7 @@ async def _run(pool: Pool, receive: Receive | None, function: Callable[[], R]) -
             return done.result()
         if left is not None and left.done():
             raise HTTPException(LEFT, "The client has left.")
-        raise Cancelled(f"This took longer than {pool.seconds:g} seconds and was ended.")
+        raise Cancelled(f"This took longer than {pool.seconds:g} seconds and was stopped.")
     except BusyError:
         raise HTTPException(503, BUSY, {"Retry-After": str(_RETRY_S)}) from None
     except Cancelled as error:

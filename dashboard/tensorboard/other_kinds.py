@@ -50,4 +50,4 @@ def router(live: Live) -> APIRouter:
 
 def _check(kind: str) -> None:
     if kind not in other_kinds():
-        raise HTTPException(404, f"No plug-in adds the kind {kind!r}. stepscope plugins lists what is there.")
+        raise HTTPException(404, f"No plug-in adds the kind {kind!r}. See stepscope plugins.")

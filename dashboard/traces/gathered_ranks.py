@@ -88,7 +88,7 @@ class GatheredRanks:
                         self._version += 1
                     self._wanted.check()
         except Cancelled:
-            self.problem = "It was ended before all ranks were read."
+            self.problem = "It was stopped before all ranks were read."
         except Exception as error:
             # A thread of its own has nobody else to tell.
             _log.exception("the traces of a job could not be read")

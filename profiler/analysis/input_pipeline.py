@@ -34,7 +34,7 @@ def explanation(verdict: Verdict) -> str:
         case "not_input_bound":
             return "Input is ready when steps need it."
         case "unknown":
-            return "The trace marks no time of data loading to judge by."
+            return "The trace marks no data loading, so there is nothing to judge."
         case _:
             assert_never(verdict)
 

@@ -428,7 +428,7 @@ MEMORY_BY_MODULE: Final = Analysis(
         Column("kept_bytes", "bytes still alive when the trace ends", adds_up=True),
     ),
     title="By module",
-    description="What the operators of each module (layer) allocated themselves, and what of it was alive at the peak.",
+    description="Bytes that the operators of each module (layer) allocated, and those of them alive at the peak.",
     empty="Which modules allocate is not known: record with with_stack=True or with_modules=True.",
 )
 """Bytes by module."""

@@ -213,7 +213,7 @@ RANK_MAP: Final = Analysis(
     of="ranks",
     title="Steps of ranks",
     description="How much longer each step took on a rank than on the median rank, not counting waiting in "
-    "collectives. Of many ranks or steps some share a cell, which says the slowest.",
+    "collectives. With many ranks or steps, several share a cell, which shows the slowest.",
     empty=NO_STEPS,
     whole=True,
 )

@@ -8,7 +8,7 @@ NO_DEVICE: Final = (
 )
 NO_OPERATORS: Final = (
     "The trace has no operators. Record with the host's activities (torch.profiler: ProfilerActivity.CPU). "
-    "What it has is under Slices."
+    "See Slices for what it has."
 )
 NO_MEMORY: Final = (
     "No allocations were recorded. Record with profile_memory=True, or with StepStats' memory statistics."
@@ -23,4 +23,4 @@ NO_STEP_STATS: Final = (
     "These views need TensorFlow's StepStats. Choose a trace that an event file holds as RunMetadata."
 )
 NO_COLLECTIVES: Final = "No collective ran on all of these ranks, so none waited for another."
-NO_PATH: Final = "The trace has no host and device activity to make a path of."
+NO_PATH: Final = "The trace has no host and device activity, so it has no path."

@@ -98,7 +98,7 @@ SLICES: Final = Analysis(
         SLICE,
     ),
     title="Slices",
-    description="Whatever they are: annotations, functions, operators, kernels. Own times exclude nested slices. "
+    description="Slices of every kind: annotations, functions, operators, kernels. Own times exclude nested slices. "
     "Marks of steps and the profiler's own span are left out.",
     empty="The trace has no slices. Choose another trace, or record again.",
 )

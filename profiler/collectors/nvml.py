@@ -234,8 +234,8 @@ def _order_note(nvml: Any, environment: Mapping[str, str]) -> tuple[str, ...]:
     if len(models) == 1 or environment.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID":
         return ()
     return (
-        "counters may stand at the wrong GPU: this machine has GPUs of several models, which CUDA numbers by speed; "
-        "set CUDA_DEVICE_ORDER=PCI_BUS_ID",
+        "counters may be shown for the wrong GPU: this machine has GPUs of several models, which CUDA numbers by speed;"
+        " set CUDA_DEVICE_ORDER=PCI_BUS_ID",
     )
 
 

@@ -56,7 +56,7 @@ COLLECTORS: Final = (
     ListedCollector("asyncio", "tasks of asyncio", f"{_HERE}.asyncio_tasks:AsyncioTaskCollector"),
     ListedCollector(
         "subprocesses",
-        "processes that the program starts, and what they take",
+        "child processes, and the resources they use",
         f"{_HERE}.subprocesses:SubprocessCollector",
     ),
     ListedCollector(

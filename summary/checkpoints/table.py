@@ -91,7 +91,7 @@ def _block_entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:
     restarts = int.from_bytes(block[-4:], "little")
     end = len(block) - 4 - 4 * restarts
     if end < 0:
-        raise CheckpointError("The file has a block that is too short for what it says of itself.")
+        raise CheckpointError("The file has a block that is shorter than it states.")
     at, key = 0, b""
     while at < end:
         shared, at = _varint(block, at)

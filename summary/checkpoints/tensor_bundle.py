@@ -120,7 +120,7 @@ class TensorBundle:
             place = tuple(section for _, section in extents)
             shape = whole[place].shape
             if shape_of(found.shape) != shape:
-                raise CheckpointError("one of its pieces is of another shape than it should be")
+                raise CheckpointError("one of its pieces has the wrong shape")
             whole[place] = self._whole(found, shape, shape)
         return whole
 

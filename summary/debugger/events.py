@@ -41,7 +41,7 @@ _MOST_OUTPUTS: Final = 10_000
 NO_TENSOR_ID: Final = -1
 """The id of an output whose identifier was not written."""
 _TOO_MANY_PLACES: Final = (
-    f"there are more than {MOST_PLACES:,} places where values came by, or their names are too long"
+    f"there are more than {MOST_PLACES:,} places that values passed through, or their names are too long"
 )
 
 

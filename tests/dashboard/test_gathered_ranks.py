@@ -77,7 +77,7 @@ def test_reading_ends_with_the_dashboard(tmp_path: Path, logs: Path) -> None:
     jobs = JobsOfRanks(lambda: True, lambda: FactStore(str(tmp_path / "facts")))
     job = jobs.get(sources_of(logs))
     assert job.join(PATIENCE)
-    assert job.problem == "It was ended before all ranks were read."
+    assert job.problem == "It was stopped before all ranks were read."
 
 
 def test_a_trace_that_cannot_be_read_is_named(jobs: JobsOfRanks, tmp_path: Path) -> None:

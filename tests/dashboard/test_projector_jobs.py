@@ -268,7 +268,7 @@ def test_what_goes_wrong_before_a_worker_has_it_is_a_sentence(make_jobs: Callabl
     assert reported == [
         "It is gone.",
         "There is not enough memory for this. Choose fewer points, or close other programs.",
-        "The points cannot be written to the temporary folder (No space left on device). Make room there.",
+        "The points cannot be written to the temporary folder (No space left on device). Free some space there.",
     ]
 
 

@@ -141,7 +141,7 @@ def test_a_request_that_takes_too_long_is_ended_with_a_sentence() -> None:
 
     async def scene() -> None:
         app = application({"/": (small(seconds=0.05), wanted_until(ended, begun))})
-        said = b"This took longer than 0.05 seconds and was ended. Request less, or try again later."
+        said = b"This took longer than 0.05 seconds and was stopped. Request less, or try again later."
         assert await Visit(app, "/").answer() == (503, b'{"detail":"' + said + b'"}')
         await until(ended)
 

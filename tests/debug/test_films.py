@@ -72,7 +72,7 @@ def test_a_film_that_is_full_ends_and_not_the_program(
     with caplog.at_level(logging.WARNING), film(tmp_path / "weights.gif", live=live):
         steps(live, 30)
     assert [record.message.partition(":")[0] for record in caplog.records] == [
-        "What debug.show is given is no longer written"
+        "Arrays given to debug.show are no longer written"
     ]
     with Image.open(tmp_path / "weights.gif") as opened:
         assert 1 < opened.n_frames < 30  # type: ignore[attr-defined]

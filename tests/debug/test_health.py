@@ -64,7 +64,7 @@ def test_nothing_finite_leaves_no_statistics() -> None:
 
 def test_complex_numbers_count_as_two_and_texts_are_refused() -> None:
     assert health(np.array([1 + 2j, complex(nan, 0)], np.complex64))[:2].tolist() == [4, 1]
-    with pytest.raises(TypeError, match="health is of numbers, got an array of <U1"):
+    with pytest.raises(TypeError, match="health needs numbers, got an array of <U1"):
         health(np.array(["a"]))
 
 

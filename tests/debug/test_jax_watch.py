@@ -260,7 +260,7 @@ def test_a_loop_that_changes_what_is_outside_of_it_is_seen_as_one_operation_and_
         np.testing.assert_array_equal(step(jnp.ones(2)), [8, 8])
     data = recorded(tmp_path)
     assert [tensor.name for tensor in data.tensors] == ["x", "scan", "x"]
-    assert "scan changes what is outside of it: it is seen as one operation, by what comes out." in data.problems
+    assert "scan has side effects: it is observed as one operation, by its outputs." in data.problems
 
 
 def test_values_themselves_and_histograms_are_written_in_recorded_steps(tmp_path: Path) -> None:

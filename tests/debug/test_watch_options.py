@@ -82,10 +82,10 @@ def test_compiled_models_are_named_as_such(tmp_path: Path, compiled: Any, is_com
     assert note.startswith("Compiled by torch.compile: Sequential. ")
     if compiled == "eager":
         assert names(data, "forward") == ["Sequential:input", "0", "1", "2", "Sequential"]
-        assert "Steps that are recorded run without it" in note
+        assert "Recorded steps run without it" in note
     else:
         assert names(data, "forward") == ["Sequential:input", "Sequential"]
-        assert "Of what is inside, only parameters, their gradients and updates are seen" in note
+        assert "Inside it, only parameters, their gradients and updates are observed" in note
     torch._dynamo.reset()
 
 
@@ -116,7 +116,7 @@ def test_a_model_compiled_in_place_trains_while_it_is_watched(tmp_path: Path) ->
     data = recorded(tmp_path)
     assert names(data, "forward") == []
     assert names(data, "backward") == ["0.weight", "0.bias", "2.weight", "2.bias"]
-    assert data.problems[0].startswith("Compiled by torch.compile: Sequential. Of what is inside, only parameters")
+    assert data.problems[0].startswith("Compiled by torch.compile: Sequential. Inside it, only parameters")
     torch._dynamo.reset()
 
 

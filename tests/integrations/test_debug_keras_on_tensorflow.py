@@ -114,7 +114,7 @@ def test_what_is_watched_and_in_which_steps(tmp_path: Path) -> None:
     inputs = {tensor.name: [data.tensors[n].name for n in tensor.inputs] for tensor in data.tensors}
     assert inputs["dense"] == ["Sequential:input", "dense.kernel", "dense.bias"]
     assert sorted(set(data.observations(0, data.observation_count).steps.tolist())) == [0, 3, 6]
-    assert any("gradients of what layers give are not seen" in problem for problem in data.problems)
+    assert any("gradients of layer outputs are not observed" in problem for problem in data.problems)
 
 
 def test_the_device_is_known(tmp_path: Path) -> None:

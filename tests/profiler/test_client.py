@@ -171,7 +171,7 @@ def flipped() -> io.BytesIO:
         (archive(*((f"{n}.tfevents.1", b"") for n in range(20))), "it has 21 files; expected no more than 16"),
         (
             archive(("a.trace.json.gz", TRACE), compression=zipfile.ZIP_DEFLATED),
-            "its files are compressed or encrypted; expected them as they are",
+            "its files are compressed or encrypted; expected them stored unchanged",
         ),
         (archive(("a.trace.json.gz", b"no gzip")), "it is damaged: Not a gzipped file"),
         (archive(("a.trace.json.gz", TRACE[:-9])), "it is damaged: Compressed file ended before the end"),

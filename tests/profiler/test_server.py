@@ -303,7 +303,7 @@ def test_a_server_that_stops_ends_the_recording() -> None:
         server.stop()
         answer = connection.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 503 ")
-    assert b"the recording was ended, because the server was stopped." in answer
+    assert b"the recording ended because the server was stopped." in answer
     assert process._process.profile is None
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", server.port))

@@ -51,7 +51,7 @@ def test_what_a_lost_process_had_is_done_again(tmp_path: Path) -> None:
 
 def test_a_part_that_ends_each_process_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     parts = [tmp_path / name for name in ("a", "fatal", "b", "c", "d")]
-    reason = "its worker was lost each time that it worked on this, as it may have too little memory"
+    reason = "its worker was lost every time; it may have too little memory"
     assert outcomes("processes", engine_work.ends_its_worker, parts) == [
         Outcome(path, None, reason) if path.name == "fatal" else Outcome(path, path.name) for path in parts
     ]

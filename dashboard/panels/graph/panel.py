@@ -21,7 +21,7 @@ from stepscope.dashboard.traces.choices import choices
 from stepscope.dashboard.traces.sources import trace_sources
 from stepscope.summary.snapshot import Snapshot
 
-EXAMPLE: Final = """from stepscope.summary import SummaryWriter
+EXAMPLE: Final = """from stepscope import SummaryWriter
 
 with SummaryWriter("logs/run") as writer:
     writer.add_graph(model, example_input)"""

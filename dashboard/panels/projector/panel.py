@@ -23,7 +23,7 @@ from stepscope.summary.projector import CONFIG_PATTERN
 from stepscope.summary.snapshot import Snapshot
 
 EXAMPLE: Final = """import numpy as np
-from stepscope.summary import SummaryWriter
+from stepscope import SummaryWriter
 
 vectors = np.random.normal(size=(1000, 64))
 words = [f"word {row}" for row in range(1000)]
