@@ -62,7 +62,7 @@ def main() -> int:
         print_figures(result.figures)
         console.print(f"{name} took {result.seconds:.0f} s")
         if result.figures:
-            # Kept at once, so that a failure of a later one loses nothing.
+            # Saved at once, so that the failure of a later benchmark loses nothing.
             results = load_results() | {name: result}
             save_results({name: results[name] for name in BENCHMARKS if name in results})
             write_pages()

@@ -49,7 +49,7 @@ def draw(chosen: Sequence[Curve], path: Path) -> None:
     from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 
     rows = -(-len(chosen) // COLUMNS)
-    # The same figures make the same file.
+    # The same figures produce the same file.
     with mpl.rc_context({"svg.hashsalt": "stepscope", "svg.fonttype": "none", "font.size": 9}):
         picture = Picture(figsize=(10, 2.6 * rows), layout="constrained")
         for axes, curve in zip(picture.subplots(rows, COLUMNS, squeeze=False).flat, chosen, strict=False):

@@ -191,7 +191,7 @@ def lstm(width: int = 128) -> GraphDef:
     loop = "rnn/while"
     for name, start in state.items():
         b.add(f"{loop}/Enter_{name}", "Enter", [start])
-        # The loop's edge back is named before the node that it comes from exists.
+        # The loop's back edge is named before the node that it comes from exists.
         b.add(f"{loop}/Merge_{name}", "Merge", [f"{loop}/Enter_{name}", f"{loop}/NextIteration_{name}"])
     limit = b.add(f"{loop}/Less/Enter", "Enter", ["rnn/steps"])
     b.add(f"{loop}/Less", "Less", [f"{loop}/Merge_time", limit])

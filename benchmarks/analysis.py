@@ -126,7 +126,7 @@ def last_line(python: str, code: str, *arguments: str) -> str:
 
 def peer_figures(python: str, trace: Path) -> tuple[dict[str, float], float]:
     """HolisticTraceAnalysis' times for a trace, in seconds, and its megabytes."""
-    # It opens folders, so the trace gets one of its own.
+    # HolisticTraceAnalysis opens folders, so the trace gets one of its own.
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(trace, folder)
         found: dict[str, float] = json.loads(last_line(python, _PEER, folder, str(TIMES)))

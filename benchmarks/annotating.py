@@ -36,7 +36,7 @@ def run() -> list[Figure]:
         gc.collect()
         for name, each in scopes.items():
             found = each(SCOPES_PER_ROUND)
-            # In the first round everything is warmed up.
+            # The first round warms everything up.
             if number:
                 seconds[name].append(found)
     costs = {name: statistics.median(found) / SCOPES_PER_ROUND * 1e9 for name, found in seconds.items()}

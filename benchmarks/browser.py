@@ -53,7 +53,7 @@ CHARTS: Final = 4
 ROUNDS: Final = 5
 SAMPLES: Final[dict[Tool, dict[Gesture, int]]] = {
     "stepscope": {"smoothing": 60, "cursor": 60, "toggle": 20},
-    # Fewer of what takes it seconds.
+    # Fewer samples of gestures that take it seconds.
     "tensorboard": {"smoothing": 20, "cursor": 60, "toggle": 10},
 }
 MARK_MS: Final[dict[Gesture, float]] = {"smoothing": 50, "cursor": 50, "toggle": 150}
@@ -153,7 +153,7 @@ def stepscope(folder: Path, variant: str = bundle.DEBUG) -> Iterator[Served]:
     """A dashboard as users start it, once it has read everything; its page has the handles of debug.ts."""
     with _process("stepscope", "--logdir", str(folder), "--port", "0", "--no-cache", variant=variant) as (pid, lines):
         url = _url(lines)
-        # What there is may be traces alone.
+        # There may be only traces.
         next(line for line in lines if re.search(r"\d (event file|trace)", line))
         yield Served("stepscope", url, pid)
 

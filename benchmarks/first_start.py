@@ -82,7 +82,7 @@ def started(browser: Browser, command: list[str]) -> Start:
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    # What compiles loops may still write when it is told to end.
+    # The process that compiles loops may still be writing when it is told to end.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home, browser.new_context() as context:
         page = context.new_page()
         page.add_init_script(_DRAWN)

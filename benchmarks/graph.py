@@ -92,7 +92,7 @@ def opened(browser: Browser, url: str) -> Iterator[Page]:
     page = context.new_page()
     page.set_default_timeout(MOST_SECONDS * 1000)
     page.add_init_script(_WATCH)
-    # What cannot be reached is not waited for.
+    # Do not wait for addresses that cannot be reached.
     page.route(_is_elsewhere, lambda route: route.abort())
     try:
         page.goto(url, wait_until="commit")

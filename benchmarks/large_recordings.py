@@ -179,7 +179,7 @@ def open_all(folder: Path) -> None:
         held, peak = _resident("VmRSS") - before, _resident("VmHWM") - before
         took, worked = (now - then for now, then in zip(_clocks(), begin, strict=True))
         print(f"{what:24} {took:6.1f} s, {worked:6.1f} s of work, {held:5.0f} MB, at most {peak:5.0f} MB", flush=True)
-        # From here on the highest is that of what comes next.
+        # From here on, the peak is that of whatever comes next.
         Path("/proc/self/clear_refs").write_text("5")
 
     begin = _clocks()

@@ -115,7 +115,7 @@ class Client:
             async with self._http.stream("GET", "/api/revision", timeout=None) as events:
                 async for line in events.aiter_lines():
                     if line.startswith("id: "):
-                        # As the page: while it is busy, only the latest counts.
+                        # Like the page: while it is busy, only the latest revision counts.
                         if latest.full():
                             latest.get_nowait()
                         latest.put_nowait(int(line[4:]))

@@ -125,7 +125,7 @@ def megabytes_of(pid: int) -> float:
         for each in (process, *process.children(recursive=True)):
             total += each.memory_full_info().pss
     except psutil.Error:
-        # One of them has just ended.
+        # One of the processes has just ended.
         return 0.0
     return total / 1e6
 
@@ -182,7 +182,7 @@ def dask_figure(folder: Path, ranks: int) -> Figure:
 
     paths = [str(path) for path in sorted(folder.iterdir())]
     shortest = {1: math.inf, 2: math.inf}
-    # One after the other and again: what the machine does besides comes and goes.
+    # Alternate between them, since other load on the machine comes and goes.
     for workers in (1, 2) * DASK_ROUNDS:
         options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "host": "127.0.0.1"}
         with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:

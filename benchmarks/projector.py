@@ -317,7 +317,7 @@ def drag(page: Page, x: float, y: float) -> None:
     page.mouse.move(x, y)
     page.mouse.down()
     begin = time.monotonic()
-    # A page that is slow to take a report gets fewer of them.
+    # A page that is slow to accept a report gets fewer of them.
     while (gone := time.monotonic() - begin) < DRAG_SECONDS:
         by = 300 * np.sin(2 * np.pi * gone)
         page.mouse.move(x + by, y + by / 3)

@@ -103,7 +103,7 @@ def readme_rows(results: Mapping[str, Result]) -> str:
         figure = row.find(result)
         ours, peer, ratio = figure.texts
         lines.append(f"| {row.what} | {ours} | {_peer(figure)}: {peer} | {ratio} |")
-    # On one line, as there may be as many as rows.
+    # On one line, as there may be as many of these as rows.
     about = dict.fromkeys(_about(result.conditions) for _, result in shown)
     return "\n".join([*lines, "", " ".join(f"{text[0].upper()}{text[1:]}." for text in about)])
 

@@ -177,7 +177,7 @@ def traced(browser: Browser, page: Page) -> Iterator[Frames]:
     made = [event for event in events if event["name"] == FRAME and event["ph"] == "X"]
     if not made:
         raise BrowserError("the page made no frame")
-    # There may be pages of the browser's own.
+    # The browser may have pages of its own.
     owner = Counter(event["pid"] for event in made).most_common(1)[0][0]
     made = sorted((event for event in made if event["pid"] == owner), key=lambda event: event["ts"])
     frames["work"] = [event["dur"] / 1000 for event in made]
@@ -394,7 +394,7 @@ def frames_of_viewer(viewer: Viewer, browser: Browser, page: Page) -> Frames:
     if viewer.unfold:
         page.locator(viewer.unfold).click()
     x, y = 0.55 * SCREEN["width"], 0.2 * SCREEN["height"]
-    # Below all tracks, so that nothing is selected: some take keys only once they were clicked.
+    # Below all tracks, so that nothing is selected: some viewers accept keys only after a click.
     page.mouse.click(x, 0.84 * SCREEN["height"])
     page.mouse.move(x, y)
     before = picture(page)

@@ -18,7 +18,7 @@ from stepscope.summary.full_install import needs_extra
 from stepscope.summary.writer import SummaryWriter
 
 if TYPE_CHECKING:
-    # Pillow is imported where a picture is made: whoever only watches does not wait for it.
+    # Pillow is imported where a picture is made, so that programs that only watch do not wait for it.
     from PIL import Image
 
 LARGEST_FILM: Final = 1280
@@ -132,7 +132,7 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
 
         picture = sheet(frame, shown)
         if self._size is None:
-            # Codecs take even sizes alone.
+            # Codecs accept only even sizes.
             self._size = (picture.width + picture.width % 2, picture.height + picture.height % 2)
         canvas = Image.new("RGB", self._size, _BACKGROUND)
         canvas.paste(picture)

@@ -74,7 +74,7 @@ def figures_of_sums(
     count = sizes - column["nan"] - column["positive_infinity"] - column["negative_infinity"]
     with np.errstate(all="ignore"):
         mean_of_all, mean = column["sum"] / sizes, column["sum"] / count
-        # What is not finite counted as 0 among the deviations.
+        # Non-finite values counted as 0 among the deviations.
         deviations = column["deviations"] + np.where(count < sizes, sizes * mean_of_all**2 - count * mean**2, 0)
         measured = {
             "minimum": column["minimum"],

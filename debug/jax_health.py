@@ -98,6 +98,6 @@ class JaxHealth:
         assert sums.shape[1] == len(SUMS)
         floating = np.array([dtype in LIMITS or dtype.startswith("complex") for dtype in self._dtypes], bool)
         found = figures_of_sums(sums, np.array(self._sizes, np.float64), floating)
-        # What did not run, as a branch that was not taken, has no size either.
+        # Values that were not computed, as in a branch that was not taken, have no size either.
         found[counts[:, 0] < 0] = np.nan
         return found

@@ -135,7 +135,7 @@ def _scan(loop: Loop) -> Outputs | None:
 
 def _taken_by_scan(params: dict[str, Any]) -> tuple[int, int]:
     """Return how many constants and how many carried values a scan takes, before the values it iterates over."""
-    # Since JAX 0.11 as groups.
+    # JAX 0.11 and later state them as groups.
     if "ft_in" in params:
         constants, carried, _ = params["ft_in"].unpack()
         return len(constants), len(carried)
@@ -280,7 +280,7 @@ class _Table:
         counts, measures, later, kept = rows
         own_counts, own_measures = inside.found.table()
         slot = jnp.minimum(at, self.slots - 1)
-        # Numbers of NaN, +Inf and -Inf come first.
+        # The counts of NaN, +Inf and -Inf come first.
         is_new = (at < self.slots) | ~(counts[self.slots - 1, :, :3] > 0).any()
         return (
             jnp.where(is_new, counts.at[slot].set(own_counts), counts),

@@ -128,7 +128,7 @@ def traced(
     def run(arrays: Sequence[Any]) -> tuple[list[Any], Any, Any, dict[int, Any]]:
         return writer.program(closed, arrays, roles, kept)
 
-    # What is measured is known when it was traced once.
+    # Tracing once determines what is measured.
     jax.eval_shape(run, [leaves[place] for place in places])
     return Program(jax.jit(run), tuple(writer.found.places), result_tree, tuple(writer.notes))
 
@@ -247,7 +247,7 @@ class _Interpreter:
         is_backward = is_backward or "transpose(" in scope
         own = _TRANSFORMATION.sub("", scope).strip("/")
         path = "/".join(part for part in (module, own) if part)
-        # A jitted function that was traced before, by others, knows not who calls it now.
+        # A jitted function that others have traced before does not know who calls it now.
         lines = self._lines(equation.source_info.traceback) or outer
         values = [value for value, _ in taken]
         called = next((equation.params[key] for key in _CALLED if key in equation.params), None)

@@ -17,7 +17,7 @@ class KerasJaxWatcher(JaxWatcher):
     def __init__(self, model: Any, recorder: Recorder, settings: Settings, *, owns_writer: bool) -> None:
         step = model.train_step
         super().__init__(step, recorder, settings, owns_writer=owns_writer, plain=jax.jit(step), role=Roles(model))
-        # Keras would jit the watcher itself, which then would see no values.
+        # Keras would jit the watcher itself, which would then see no values.
         self._model: Final = model
         self._undo: Final = [
             patched(model, "train_step", self.__call__),

@@ -173,6 +173,6 @@ def keras_tensorflow_watcher(
             f" replica, got {model.steps_per_execution} and {model.distribute_strategy.num_replicas_in_sync}"
         )
     if not model.optimizer.built:
-        # Its variables are part of the state that a step changes, and a graph may make none when it is traced again.
+        # Its variables are part of the state that a step changes, and a graph may not create any when retraced.
         model.optimizer.build(model.trainable_variables)
     return KerasTensorFlowWatcher(model, recorder, settings, owns_writer=owns_writer, options=options)

@@ -24,7 +24,7 @@ class KerasTorchWatcher(TorchWatcher):
         self._undo.append(patched(model, "train_step", self._ending(model.train_step)))
         if getattr(model, "optimizer", None) is not None:
             self._undo.append(patched(model.optimizer, "apply", self._updating(model.optimizer.apply)))
-        # A function that was made before calls what was there before.
+        # A function that was made earlier calls the original methods.
         model.train_function = None
 
     def changing(self) -> list[torch.Tensor]:

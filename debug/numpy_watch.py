@@ -182,7 +182,7 @@ class Watched(np.ndarray):
     def __array_finalize__(self, source: Any) -> None:
         """Mark an array that was made from a watched one as watched too."""
         self.step = getattr(source, "step", None)
-        # What is a look at the same memory is the same value; new memory is not known yet.
+        # A view of the same memory is the same value; new memory is not known yet.
         self.number = None
         if isinstance(source, Watched) and source.number is not None:
             begin = source.__array_interface__["data"][0]

@@ -104,7 +104,7 @@ def pixels(values: NDArray[np.float32], lowest: float, highest: float) -> NDArra
     """
     known = np.isfinite(values)
     span = highest - lowest
-    # In float64, since a scale may be wider than float32 reaches.
+    # In float64, since a scale may be wider than the range of float32.
     above = np.subtract(np.where(known, values, lowest), lowest, dtype=np.float64)
     places = np.clip(above / span, 0, 1) if span > 0 else 0.5
     scaled = np.where(known, LOWEST + np.rint(places * (HIGHEST - LOWEST)), NOT_FINITE)

@@ -92,7 +92,7 @@ def _squashing(tensor: WatchedTensor) -> str:
 
 def _saturated(found: Round) -> Mask:
     mean, square = found.figure("mean"), found.figure("variance") + found.figure("mean") ** 2
-    # The mean of the derivative, 1 - y**2 of tanh and y - y**2 of the sigmoid, as a share of the steepest.
+    # The mean of the derivative (1 - y**2 for tanh, y - y**2 for the sigmoid), as a fraction of its maximum.
     flat: Mask = np.where(found.trait, 1 - square, 4 * (mean - square)) < 0.01
     return flat
 

@@ -115,7 +115,7 @@ def all_finite(values: list[torch.Tensor]) -> bool:
 def _is_finite(value: torch.Tensor) -> torch.Tensor:
     if value.layout != torch.strided:
         value = value.coalesce().values() if value.layout == torch.sparse_coo else value.values()
-    # Times zero, what is finite is zero: their sum cannot overflow.
+    # Finite values times zero are zero, so their sum cannot overflow.
     if value.is_complex() or value.itemsize < 2:
         return torch.isfinite(value.to(torch.float32) if value.itemsize < 2 else value).all()
     return (value * 0).sum() == 0

@@ -133,7 +133,7 @@ def sums_on_cpu(numbers: torch.Tensor, dtype: str) -> tuple[float, ...]:
 
 
 def _piece_on_cpu(x: torch.Tensor, dtype: str) -> tuple[float, ...]:
-    # NumPy compares and counts several times as fast as PyTorch on the CPU; the array is the same memory.
+    # NumPy compares and counts several times as fast as PyTorch on the CPU; the array shares the tensor's memory.
     size, array = x.numel(), x.numpy()
     low, high = (bound.item() for bound in torch.aminmax(x))
     nan = positive = negative = 0
@@ -144,7 +144,7 @@ def _piece_on_cpu(x: torch.Tensor, dtype: str) -> tuple[float, ...]:
         finite = torch.nan_to_num(x, 0.0, 0.0, 0.0)
         usual = x[torch.isfinite(x)]
         low, high = (bound.item() for bound in torch.aminmax(usual)) if usual.numel() else (math.nan, math.nan)
-    # Zeros are not negative, so it does not matter that they stand for what is not finite here.
+    # Zeros are not negative, so it does not matter that they replace non-finite values here.
     negatives = 0 if low >= 0 else _count(finite.numpy() < 0)
     magnitude = x.abs()
     limits = LIMITS.get(dtype)

@@ -87,7 +87,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             module, lines = self._origins.get(node._sequence_nr(), ("", ()))
         else:
             module, lines = observer.module, observer.lines()
-            # The operation's own node was made just before it ran; what comes after and makes none has the same number.
+            # The operation's node was made just before it ran; later operations that make none have the same number.
             self._origins.setdefault(torch.autograd._get_sequence_nr() - 1, (module, lines))
         name = f"{func.namespace}.{func._opname}"
         written = _numbers(_written(func, args, kwargs))

@@ -33,7 +33,7 @@ class TrainingState:
         """Save the current state."""
         model, own = self._watcher.model, self._watcher.optimizer
         self._put_back = [_tensors(self._watcher.changing()), _gradients(list(model.parameters()))]
-        # Schedules and scalers come behind optimizers, whose learning rates they know.
+        # Schedulers and scalers come after optimizers, whose learning rates they know.
         held = self._held if own is None or any(each is own for each in self._held) else [own, *self._held]
         for each in sorted(held, key=lambda one: not isinstance(one, torch.optim.Optimizer)):
             if isinstance(each, torch.optim.Optimizer):
@@ -108,8 +108,8 @@ def _group(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scaler(scaler: GradScaler) -> Callable[[], None]:
-    # Not by state_dict: that leaves out how far each optimizer was, which an exception in the middle of a step leaves
-    # behind, and the next step would refuse to go on from.
+    # Not by state_dict, which omits how far each optimizer was: an exception in the middle of a step leaves that
+    # behind, and the next step would refuse to continue from there.
     before = {name: _copied(value) for name, value in vars(scaler).items() if name != "_per_optimizer_states"}
     stages = {key: _copied(value) for key, value in scaler._per_optimizer_states.items()}
 

@@ -244,7 +244,7 @@ class TorchWatcher(Watcher):
             running = self._running
             assert running is not None
             if path in running.modules:
-                # An exception that the program took care of may have left some behind.
+                # An exception that the program handled may have left other modules behind.
                 while running.modules.pop() != path:
                     pass
             if not chosen:
@@ -293,7 +293,7 @@ class TorchWatcher(Watcher):
 
         value.register_hook(look)
 
-    # --- single operations: what `Operations` asks for and tells ---------------------------------------------------
+    # --- single operations: the interface for `Operations` ---------------------------------------------------------
 
     @property
     def module(self) -> str:
@@ -426,7 +426,7 @@ class TorchWatcher(Watcher):
 
     def _is_ours(self, optimizer: torch.optim.Optimizer) -> bool:
         if self.optimizer is None:
-            # None yet, or it is gone, as where a program makes a new one for a second part.
+            # There is none yet, or it is gone, as in a program that makes a new one for a second part.
             held = (id(p) for group in optimizer.param_groups for p in group["params"])
             if not any(number in self._all_parameters for number in held):
                 return False

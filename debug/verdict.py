@@ -95,7 +95,7 @@ def _in_steps(data: DebugData, begin: int, found: Observations, suspects: NDArra
             step = data.observations(first, number + 1)
         candidates = _candidates(data.tensors, step)
         if candidates:
-            # A step that was run again comes later, and knows single operations.
+            # A step that was run again comes later, and includes single operations.
             exact = [row for row in candidates if is_operation(data.tensors[step.tensors[row]])]
             return _verdict(data, first, step, (exact or candidates)[0])
         looked_at = first + len(step) - 1
@@ -106,7 +106,7 @@ def _step_around(data: DebugData, number: int, step: int) -> tuple[int, Observat
     """Return the observations of the same step around one, and the number of the first."""
     begin = max(0, number - _MOST_OF_A_STEP // 2)
     end = min(data.observation_count, number + _MOST_OF_A_STEP // 2)
-    # Most steps are short: what is near is looked at first.
+    # Most steps are short, so nearby observations are examined first.
     reach = 1 << 12
     while True:
         low, high = max(begin, number - reach), min(end, number + reach)
@@ -154,7 +154,7 @@ class MaskTracker:
 
     def is_mask(self, number: int, tensor: WatchedTensor, figures: NDArray[np.float64]) -> bool:
         """Return whether a bad value is a mask; call it with all bad values, in order."""
-        # Where it is not known how many of which kind there are, all may be.
+        # If the counts per kind are not known, every kind may be present.
         others = figures[COLUMN["nan"]] + figures[COLUMN["positive_infinity"]]
         if others != 0:
             return False

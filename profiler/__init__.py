@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     where = _MODULES.get(name, "process")
     module = import_module(f"stepscope.profiler.{where}")
-    # Loops call some of them a thousand times a second, and no recording is to show that they are looked for.
+    # Loops call some of them a thousand times a second, and no recording should show the lookup.
     globals().update({each: getattr(module, each) for each in __all__ if _MODULES.get(each, "process") == where})
     return globals()[name]
 

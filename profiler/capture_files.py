@@ -147,7 +147,7 @@ def checked_entries(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         raise AnswerError(f"it has {len(entries):,} files; expected no more than {MOST_ENTRIES}")
     if any(entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1 for entry in entries):
         raise AnswerError("its files are compressed or encrypted; expected them stored unchanged")
-    # Entries that lie on each other would be more than the archive itself.
+    # Overlapping entries would add up to more than the archive itself.
     size = sum(entry.file_size for entry in entries)
     if size > MOST_ANSWER_BYTES:
         raise AnswerError(f"its files are {size:,} bytes; expected no more than {MOST_ANSWER_BYTES:,}")
@@ -229,7 +229,7 @@ def _events(stored: IO[bytes], size: int, notes: list[str]) -> Iterator[Event]:
     """Yield the events of an event file, up to the first that is damaged."""
     while begin := stored.read(HEADER_BYTES):
         length = _LENGTH.unpack(begin[:8])[0] if len(begin) == HEADER_BYTES else size
-        # A length beyond the file is damage, and must not be read into memory.
+        # A length beyond the end of the file is damage, and must not be read into memory.
         if length >= size or begin != header(length):
             break
         data, crc = stored.read(length), stored.read(FOOTER_BYTES)

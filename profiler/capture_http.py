@@ -68,12 +68,12 @@ class CaptureHttpServer(ThreadingHTTPServer):
         _close_in_children(self)
 
     def server_bind(self) -> None:
-        # Not HTTPServer's, which asks a name server for the machine's name.
+        # Not HTTPServer's version, which asks a name server for the machine's name.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        # Every connection is a thread of the training program.
+        # Every connection is a thread in the training program.
         if self._connections.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
@@ -135,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ConnectionError:
             self.close_connection = True
 
-    # --- who may ask -----------------------------------------------------------------------------------------------
+    # --- access ----------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
         """Refuse requests from web pages, and from clients that do not know the token."""
@@ -161,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
         scheme, _, token = self.headers.get("Authorization", "").partition(" ")
         return token.strip() if scheme.lower() == "bearer" else ""
 
-    # --- what is asked ---------------------------------------------------------------------------------------------
+    # --- requests --------------------------------------------------------------------------------------------------
 
     def _declared_length(self) -> int:
         text = self.headers.get("Content-Length", "")
@@ -266,7 +266,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_json(self, code: int, value: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> None:
         body = json.dumps(value).encode() + b"\n"
-        # A connection that is closed with something unread is cut, and the client might not see the answer.
+        # Closing a connection with unread data cuts it off, and the client might not see the answer.
         unread, self._unread = min(getattr(self, "_unread", 0), _MOST_DRAINED), 0
         if unread:
             self.rfile.read(unread)

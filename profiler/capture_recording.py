@@ -56,7 +56,7 @@ class RequestedProfile(Profile):
     """Records from the next step on; errors are kept for `result` and never reach the program's loop."""
 
     def __init__(self, folder: str | os.PathLike[str], request: CaptureRequest) -> None:
-        # The step that runs now is not recorded; where the program gives no numbers, the first that is will be 0.
+        # The running step is not recorded; if the program gives no numbers, the first recorded step is 0.
         super().__init__(
             folder,
             request.profiler_options(),
@@ -66,7 +66,7 @@ class RequestedProfile(Profile):
         )
         self._request: Final = request
         self._ended: Final = threading.Event()
-        # Held while the recording begins or ends, so that what the other thread sees is the whole of it.
+        # Held while the recording begins or ends, so that the other thread never sees it half done.
         self._turn: Final = threading.Lock()
         self._begun_at: float | None = None
         self._follows_steps = True

@@ -227,7 +227,7 @@ class Client:
         except TimeoutError as error:
             raise self._late(patience) from error
         except (http.client.BadStatusLine, http.client.LineTooLong) as error:
-            # BadStatusLine also where the connection ends without an answer, as when the program does.
+            # BadStatusLine also occurs if the connection ends without an answer, as when the program ends.
             if isinstance(error, http.client.RemoteDisconnected):
                 raise self._broken(error) from error
             raise self._no_server() from error
@@ -242,7 +242,7 @@ class Client:
         if connection is not None:
             connection.close()
 
-    # --- what went wrong -------------------------------------------------------------------------------------------
+    # --- errors ----------------------------------------------------------------------------------------------------
 
     def _unreachable(self, error: Exception) -> CaptureError:
         if self._cancelled.is_set():
@@ -325,7 +325,7 @@ def capture_all(
             tell(CaptureError("answer", f"{client.address} was not recorded: {type(error).__name__}: {error}."))
 
     for client in clients:
-        # Daemons, so that a command that is interrupted ends.
+        # Daemon threads, so that an interrupted command ends.
         threading.Thread(target=work, args=(client,), name=f"capture {client.address}", daemon=True).start()
     left = len(clients)
     try:

@@ -157,7 +157,7 @@ class ProfilerHook(Hook):
             self._first = False
             self._interval.happened(step)
         elif self._interval.is_due(step):
-            # Also where it cannot be recorded, so that there is one warning in an interval.
+            # Even if the step cannot be recorded, so that there is one warning per interval.
             self._interval.happened(step)
             self._recorded = step if self._recorder.begin(step, self._logdir) else None
 
@@ -180,7 +180,7 @@ class ProfilerHook(Hook):
         trace = chrome_trace(
             recording.run_metadata[step].step_stats, show_dataflow=self._show_dataflow, show_memory=self._show_memory
         )
-        # As TensorFlow's: not orjson, since sums of 64-bit times and sizes may need more than 64 bits.
+        # Like TensorFlow's; not orjson, since sums of 64-bit times and sizes may need more than 64 bits.
         content = json.dumps(trace, indent=4).encode()
         try:
             path = write_new(self._output_dir, f"timeline-{step}", ".json", [content])

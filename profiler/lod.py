@@ -214,7 +214,7 @@ class LevelOfDetail:
             raise ValueError(f"Expected lanes from 0 to {known - 1}, got {chosen.tolist()}.")
         depths = (lane_first[chosen + 1] - lane_first[chosen]).astype(np.int64)
         shown = depths if most_depths is None else np.minimum(depths, most_depths)
-        # Of each row the lane's first one, and how far below it is.
+        # For each row, how far it is below the first row of its lane.
         below = np.arange(int(shown.sum())) - np.repeat(np.cumsum(shown) - shown, shown)
         rows = (np.repeat(lane_first[chosen], shown) + below)[:most_rows]
         width = -(-(end_ns - start_ns) // buckets)

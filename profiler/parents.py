@@ -64,7 +64,7 @@ def _in_rows_further_up(
         if parent[index] == _FURTHER_UP:
             parent[index] = -1
             node = row + size
-            # Up to a subtree on the left that still runs, then down to its deepest row that does.
+            # Go up to a subtree on the left that is still running, then down to its deepest row that is.
             while node > 1:
                 if node % 2 == 1 and tree[node - 1] >= end[index]:
                     node -= 1

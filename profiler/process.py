@@ -190,7 +190,7 @@ class annotate:  # noqa: N801 - used like a function, as a context manager or a 
     def __enter__(self) -> Self:
         host = _process.host
         if host is not None:
-            # What is looked up here is not looked up, or called, while the clock runs.
+            # Anything looked up here is not looked up, or called, while the clock runs.
             try:
                 scopes: Scopes = host.local.scopes
             except AttributeError:
@@ -216,7 +216,7 @@ class annotate:  # noqa: N801 - used like a function, as a context manager or a 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         name, args = self._name, self._args
         if inspect.iscoroutinefunction(function):
-            # The call itself only makes the coroutine; what it does happens when that is awaited.
+            # The call itself only creates the coroutine, which does its work when it is awaited.
             @wraps(function)
             async def awaited(*positional: P.args, **named: P.kwargs) -> Any:
                 with annotate(name, **args):
@@ -294,7 +294,7 @@ class Profile:
         before = len(self.recordings)
         with _process.lock:
             if _process.profile is not self:
-                return  # ended by `stop`; what runs now is somebody else's
+                return  # ended by `stop`; whatever runs now is somebody else's
             _process.profile = None
             self._end(self._action)
         self._tell(before)
@@ -318,7 +318,7 @@ class Profile:
         ends = (
             before is ProfilerAction.RECORD_AND_SAVE
             or self._action is ProfilerAction.NONE
-            # What was recorded must not be thrown away with the warm-up.
+            # Recorded steps must not be discarded with the warm-up.
             or (before is ProfilerAction.RECORD and self._action is ProfilerAction.WARMUP)
         )
         if _process.session is not None and ends:

@@ -258,7 +258,7 @@ class ProfileContext:
     def _profile(self, auto: _AutoProfile) -> None:
         try:
             self._profiles[auto.command][self._step] = self._profiler.profile(auto.command, auto.options)
-        except ValueError as error:  # its options want a step that could not be recorded
+        except ValueError as error:  # its options request a step that could not be recorded
             _logger.warning("no profile %r is taken after step %d: %s", auto.command, self._step, error)
         else:
             self._log("took a profile %r after step %d", auto.command, self._step)

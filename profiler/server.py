@@ -111,7 +111,7 @@ def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
         found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise UserError(f"host {host!r} is not known here ({error}). Expected localhost or an address.") from error
-    # "localhost" is both, and more programs ask for 127.0.0.1 than for ::1.
+    # "localhost" is both, and more programs connect to 127.0.0.1 than to ::1.
     family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
     return family, str(address[0])
 
@@ -120,7 +120,7 @@ def _host_names(host: str, address: str) -> frozenset[str] | None:
     """Return the names by which requests may address the server; None for any, if it listens on every interface."""
     if ipaddress.ip_address(address).is_unspecified:
         return None
-    # Also the loopback names: a tunnel to another machine is asked for by them.
+    # Also the loopback names, which requests through a tunnel to another machine use.
     return LOOPBACK_NAMES | {host.lower(), address.lower(), socket.gethostname().lower()}
 
 

@@ -136,7 +136,7 @@ class Session:
         """Stop all collectors, write what they recorded, and return the recording with its location."""
         collected = self._stop_collectors()
         records = [record for each in collected for record in each.records]
-        # The others stop after the host's collector, some of them much later, and count on until then.
+        # The other collectors stop after the host's, some of them much later, and keep counting until then.
         ended_ns = max(record.start_ns + record.duration_ns for record in collected[0].records)
         counters = [_between(self._kept_from_ns, ended_ns, series) for each in collected for series in each.counters]
         if self._kept_from_ns:
@@ -144,7 +144,7 @@ class Session:
             if none:
                 self._notes.append("nothing is kept: the recording stopped before its delay was over")
         parts = split_steps(records)
-        # A first sample, or a process that was there before, is earlier than the first step.
+        # A first sample, or a process that was already running, is earlier than the first step.
         firsts = [series.times_ns[0] for series in counters if len(series.times_ns)]
         arrows = [arrow for each in collected for arrow in each.arrows if arrow.source_ns >= self._kept_from_ns]
         pieces = chrome_trace_from_records(
@@ -186,7 +186,7 @@ class Session:
     def _write_step_stats(self, parts: Sequence[tuple[Record, Sequence[Record]]]) -> Mapping[int, RunMetadata]:
         """Write the StepStats of each step under the tag that TensorFlow's ``ProfilerHook`` gives them."""
         written: dict[int, RunMetadata] = {}
-        # Of all steps: a kernel may run in a later one than its launch.
+        # From all steps: a kernel may run in a later step than its launch.
         origins = origins_of_launches(record for _, records in parts for record in records)
         writer = self._make_writer(os.fspath(self._logdir))
         try:

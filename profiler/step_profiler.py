@@ -119,7 +119,7 @@ class Profiler:
     def _trace(self, step: int | None) -> "Trace":
         from stepscope.profiler.traces import trace_of_step_stats
 
-        if step is None or step < 0:  # -1 is all of them, as in tfprof
+        if step is None or step < 0:  # -1 means all of them, as in tfprof
             return trace_of_step_stats(self.run_metadata().step_stats)
         if step not in self._steps:
             raise ValueError(f"step must be one of the traced steps {list(self._steps)}, got {step}")

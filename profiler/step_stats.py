@@ -31,7 +31,7 @@ _NOT_IN_STEP_STATS: Final = frozenset(
         "asyncio_task",
         # Allocations, which StepStats would have in the nodes that made them.
         "cpu_instant_event",
-        # The host's scopes on a stream: readers would take them for kernels.
+        # The host's scopes on a stream, which readers would take for kernels.
         "gpu_user_annotation",
         "cuda_event",
     }
@@ -196,7 +196,7 @@ def _in_annotation(name: str) -> str:
 def _waiting_node(record: Record) -> NodeExecStats:
     node = timed_node(record.start_ns, record.duration_ns)
     node.node_name = record.name
-    # Readers of host labels find an operation in it, and those of device labels where the name ends.
+    # Readers of host labels find an operation in it; readers of device labels find the end of the name.
     node.timeline_label = f"{record.name} regs:0 = {record.name.replace(' ', '_')}()"
     return node
 
@@ -204,7 +204,7 @@ def _waiting_node(record: Record) -> NodeExecStats:
 def timed_node(start_ns: int, duration_ns: int) -> NodeExecStats:
     """Return an unnamed node that was scheduled and ran at a given time, in microseconds and in nanoseconds."""
     start_micros = start_ns // 1000
-    # The difference of two rounded times, not a rounded difference, so that what was nested stays nested.
+    # The difference of two rounded times, not a rounded difference, so that nested records stay nested.
     duration_micros = (start_ns + duration_ns) // 1000 - start_micros
     return NodeExecStats(
         scheduled_micros=start_micros,
@@ -226,7 +226,7 @@ def _label(name: str, args: Mapping[str, ArgumentValue]) -> str:
 
 
 def _one_input(value: ArgumentValue) -> str:
-    # Inputs are told apart by ", ", so lists of dimensions must not have it in them.
+    # Inputs are separated by ", ", so lists of dimensions must not contain it.
     return str(value).replace(", ", ",") if isinstance(value, list | tuple) else str(value)
 
 

@@ -284,7 +284,7 @@ def _process_names(step_stats: StepStats) -> list[Event]:
 
 def _devices(step_stats: StepStats, op_time: OpTime) -> list[_Device]:
     kernels = _kernel_spans(step_stats) if op_time != "schedule" else {}
-    # A device that is listed twice has two names in the trace, but all its events go to the second.
+    # A device that is listed twice has two process names in the trace, but all its events go to the second.
     indices = {device_stats.device: index for index, device_stats in enumerate(step_stats.dev_stats)}
     return [
         _Device(

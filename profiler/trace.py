@@ -115,7 +115,7 @@ class Trace:
     @cached_property
     def parents(self) -> NDArray[np.int64]:
         """The innermost slice that encloses each slice on its lane, or -1; int64 ``[n]``."""
-        # Compiled code, which those who only record must not load.
+        # Compiled code, which programs that only record must not load.
         from stepscope.profiler.parents import enclosing
 
         return enclosing(self.start_ns, self.duration_ns, self.lane, self.depth)

@@ -65,7 +65,7 @@ def write_new(folder: Path | Folder, stem: str, suffix: str, pieces: Iterable[by
         return _write_remote(folder, f"{stem}.{os.getpid()}", suffix, pieces)
     path = Path(folder.address) if not isinstance(folder, Path) else folder
     path.mkdir(parents=True, exist_ok=True)
-    # Several processes, and threads of one, write files of one name at the same time.
+    # Several processes, and threads of one process, write files of the same name at the same time.
     hidden = path / f".{stem}.{os.getpid()}.{threading.get_native_id()}.tmp"
     try:
         with hidden.open("wb") as stream:

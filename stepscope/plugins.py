@@ -165,7 +165,7 @@ class Extensions(Generic[Record]):
         for plugin in found(self.group):
             try:
                 record = self._record(plugin, names)
-            # Whatever a module of others does while it is imported, sys.exit() included.
+            # Third-party modules may do anything when imported, including sys.exit().
             except (Exception, SystemExit) as error:
                 failure = PluginFailure(plugin, _sentence(error))
                 _LOG.warning("%s", failure)
@@ -203,7 +203,7 @@ def registries() -> Mapping[str, Extensions[Any]]:
 
     found = {}
     for group, place in REGISTRIES.items():
-        # Without the dashboard there is nothing that its plug-ins could join.
+        # Without the dashboard, its plug-ins have nothing to join.
         if find_spec(".".join(place.split(".")[:2])) is not None:
             extensions: Extensions[Any] = resolve_name(place)
             found[group] = extensions
@@ -214,7 +214,7 @@ def found(group: str) -> tuple[Plugin, ...]:
     """Return the entry points of a group, by distribution and name; none if `SWITCH` is 0. Imports nothing."""
     if os.environ.get(SWITCH) == "0":
         return ()
-    # Most programs that import Stepscope ask for no plug-in, and this takes longer to import than all else here.
+    # Most programs that import Stepscope request no plug-in, and this import takes longer than all others here.
     from importlib.metadata import entry_points
 
     plugins = [
@@ -233,7 +233,7 @@ def is_any_installed() -> bool:
 
 @lru_cache(maxsize=16)
 def _is_any_in(_path: tuple[str, ...]) -> bool:
-    # Remembered: a start asks three times, and each look reads a file of every distribution.
+    # Cached: a start asks three times, and each look reads a file of every distribution.
     from importlib.metadata import entry_points
 
     return not entry_points().groups.isdisjoint(f"stepscope.{group}" for group in GROUPS)

@@ -14,7 +14,7 @@ _MODULES: Final = {"GlobalSummaryWriter": "global_writer", "SummaryWriter": "wri
 
 
 def __getattr__(name: str) -> Any:
-    # Training code should not pay for reading, nor a server that starts for writing.
+    # Training code should not pay for reading, nor a starting server for writing.
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"stepscope.summary.{_MODULES[name]}"), name)

@@ -156,7 +156,7 @@ def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[
         values = values.cpu()
     elif type(values).__module__.startswith("cupy"):
         values = values.get()
-    # Not by the class, which NumPy imports when it is asked for.
+    # Not by class, which NumPy imports only on access.
     if type(values).__module__.startswith("numpy.ma") and values.mask.any():
         values = values.astype(np.result_type(values.dtype, np.float32)).filled(np.nan)
     try:

@@ -62,7 +62,7 @@ def parse(kind: type[Kind], encoded: bytes) -> Kind:
         Cancelled: the result is no longer wanted.
     """
     most = min(MOST_PARTS, max(SMALL_PARTS, len(encoded) // _LEAST_BYTES))
-    # A part has two bytes at least.
+    # A part has at least two bytes.
     if len(encoded) // 2 > most and count_parts(kind, encoded, most) > most:
         raise TooManyPartsError(f"it has more than {most:,} parts, which is too many to be read")
     message = kind()
@@ -82,7 +82,7 @@ def _merge(message: Any, encoded: bytes, begin: int, end: int) -> None:
         while stop < end and stop - begin < _PIECE_BYTES:
             field = _field_at(encoded, stop, end)
             if field.end < 0:
-                # No field: the parser says what is wrong.
+                # Not a field: the parser reports why.
                 stop = end
             elif field.end - field.begin >= _PIECE_BYTES:
                 break

@@ -32,7 +32,7 @@ def end_with_input() -> None:
 
     The child thus ends when its parent has ended for any reason.
     """
-    # Below Python's buffers, whose lock a thread that waits would still hold when the process ends.
+    # Bypass Python's buffers, whose lock a waiting thread would still hold when the process ends.
     while os.read(sys.stdin.fileno(), 4096):
         pass
     os._exit(0)

@@ -309,7 +309,7 @@ class _KeptColumns:
     def _read(self, begin: int, end: int) -> memoryview | None:
         """Return bytes of the file; None if it is gone, or was replaced when more of the event file was stored."""
         try:
-            # Not kept open: there may be more of them than files may be open.
+            # Not kept open: there may be more of these files than may be open.
             with open(self._path, "rb", buffering=0) as stream:
                 if read_up_to(stream, len(self._prefix)) != self._prefix:
                     return None

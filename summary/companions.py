@@ -67,7 +67,7 @@ class Companions:
 
     def _companion(self, found: FoundFile, recognized: str = "") -> Companion:
         path = self._source.locate(found.path)
-        # Of several log directories, each is below a name of its own.
+        # With several log directories, each is below a name of its own.
         below = len(found.path.parts) - isinstance(self._source, SeveralSources)
         root = re.split(r"[/\\]" if os.sep == "\\" else "/", path)[:-below]
         return Companion(

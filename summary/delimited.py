@@ -71,7 +71,7 @@ def read_text(
     fields = [_fields(content, lines, int(i), delimiter, quote) for i in good[: _SAMPLE + 1]]
     numeric = _numeric(fields[1:] or fields, usual)
     header = fields[0] if len(fields) > 1 and _is_header(fields[0], fields[1], numeric) else None
-    # What word2vec writes first: how many vectors there are, and of how many dimensions.
+    # word2vec's first line: the number of vectors, and the number of dimensions.
     counts_first = delimiter == " " and lines.values[0] == 2 and usual > 2
     skipped = int(header is not None and good[0] == 0) or int(counts_first)
     vectors = numeric
@@ -195,7 +195,7 @@ def _chosen(content: bytes, lines: _Lines, good: NDArray[np.intp]) -> bytes:
 def _schema(uses: Sequence[_ColumnUse]) -> "dict[str, type[pl.DataType]]":
     import polars as pl
 
-    # Numbers about the points may be larger than float32 has them exactly.
+    # Numbers about the points may be too large to be exact in float32.
     types: dict[_ColumnUse, type[pl.DataType]] = {"vector": pl.Float32, "number": pl.Float64, "text": pl.String}
     return {f"\0{place}": types[use] for place, use in enumerate(uses)}
 

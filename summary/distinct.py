@@ -22,7 +22,7 @@ def distinct_values(values: NDArray[Scalar]) -> NDArray[Scalar]:
 
 def running_count(chosen: NDArray[np.bool_]) -> Column:
     """Return how many elements of a mask are true up to and including each place, int64 ``[n]``."""
-    # Summed up as what they are: NumPy holds the lock while it turns them into another type by the way.
+    # Convert first: NumPy holds the GIL while it converts types during a sum.
     counts = chosen.astype(np.int64)
     return np.cumsum(counts, out=counts)
 

@@ -142,7 +142,7 @@ class Engine:
                             "its worker was lost every time; it may have too little memory",
                         )
                 else:
-                    # Each in a call of its own, so that it is known which of them ends its worker.
+                    # Run each in a call of its own, to find out which of them ends its worker.
                     alone = suspects or list(left)
 
     def _call(
@@ -154,7 +154,7 @@ class Engine:
         backend = self._configured()
         with joblib.parallel_config(**backend):
             workers = self._workers if self._kind in ("threads", "processes") else -1
-            # Ray's backend gives results only all at once.
+            # Ray's backend returns results only all at once.
             one_by_one = self._kind != "ray"
             parallel = joblib.Parallel(
                 n_jobs=max(2, workers) if self._kind == "processes" else workers,
@@ -175,7 +175,7 @@ class Engine:
                         yield outcome
                 finally:
                     with warnings.catch_warnings():
-                        # That what was handed out ahead is given up: that is what leaving means.
+                        # close() warns of dropping calls sent ahead, which is what leaving means.
                         warnings.simplefilter("ignore", UserWarning)
                         found.close()
                 return
@@ -240,7 +240,7 @@ class Engine:
             ) from error
         backend = DaskDistributedBackend(client=client)
         known = backend.effective_n_jobs
-        # Of one worker joblib would do its work itself, and where none may be: a cluster may have one yet, or one left.
+        # With one worker, joblib would work here, where it must not; a cluster may have one so far, or only one left.
         backend.effective_n_jobs = lambda n_jobs: max(2, known(n_jobs))
         return {"backend": backend}
 
@@ -254,7 +254,7 @@ class Engine:
             ) from error
         register_ray()
         if not self._place and ray.is_initialized():
-            # Somebody else's in this process, who also ends it.
+            # Other code in this process started and ends it.
             return {"backend": "ray"}
         try:
             if self._place:

@@ -93,7 +93,7 @@ class EventFile:
         number: distinguishes objects that read the same path one after the other.
     """
 
-    # There may be very many, of which most are never read again.
+    # There may be very many, most of which are never read again.
     __slots__ = (
         "_by_id",
         "_crc",
@@ -129,7 +129,7 @@ class EventFile:
 
     def _begin(self) -> None:
         """Begin or restart, as if nothing had been read."""
-        # What most files do not have is made when they have it.
+        # State that most files do not need is created on demand.
         self._session_starts: list[SessionStart] | None = None
         self.first_wall_time: float | None = None
         """None while there is no event."""
@@ -295,7 +295,7 @@ class EventFile:
         kept: KeptPoints,
         places: Mapping[str, int] | None,
     ) -> None:
-        # What has its places at hand is packed, and quickly had again.
+        # Points that come with places are packed, and quick to load again.
         read_again = _ReadAgain(self.path, self._open_at, state, table)
         self.stored = StoredPoints(table, kept, read_again, places, keep=places is None)
 
@@ -394,7 +394,7 @@ class EventFile:
                     self._head = content[:HEAD_BYTES]
                 outcome, taken = self._scan_window(np.frombuffer(content, np.uint8), position, rows)
                 end = position + len(content)
-                # What follows damage at the end is read again when the file grows, as the end may be half written.
+                # Data after damage at the end is read again when the file grows, as the end may be half written.
                 self._advance(position + taken if self._lost_at is None else self._lost_at, content, position)
                 if len(content) < window:
                     break
@@ -457,12 +457,12 @@ class EventFile:
         last = self.damages[-1] if self.damages else None
         header = DAMAGE_REASONS[DamageReason.HEADER]
         if last and last.offset + last.length == damage.offset and last.reason == damage.reason == header:
-            # It had ended at a header that was awaiting its record, and is another now.
+            # It ended at a header that was awaiting its record; that header has changed.
             self.damages = (*self.damages[:-1], Damage(last.offset, last.length + damage.length, header))
             self._skipped_bytes += damage.length
             return
         self.damage_count += 1
-        # Stretches never overlap, but several values of one record may be damaged, and each has all of it.
+        # Stretches never overlap, but several damaged values of one record each cover all of it.
         if damage.offset not in (self._damaged_records or ()):
             self._skipped_bytes += damage.length
         if len(self.damages) < _DAMAGES_KEPT:
@@ -482,7 +482,7 @@ class EventFile:
         if self.first_wall_time is None:
             self.first_wall_time = float(rows["wall_time"][0])
         times = rows["wall_time"]
-        # Some writers give session logs no time, which is 0.
+        # Some writers set no time in session logs, so it is 0.
         if len(times := times[(times > 0) & (times < math.inf)]):
             begun, ended = self.span
             self.span = (

@@ -111,7 +111,7 @@ class EventFileWriter(Handover):
         self._filename_suffix: Final = filename_suffix
         self._fsync: Final = fsync
         self._clock: Final = clock
-        # Only ever appended to: a point names its template by the place.
+        # Append-only: a point refers to its template by index.
         self._templates: Final[list[ScalarTemplate]] = []
         self._template_indexes: Final[dict[ScalarForm, dict[str, int]]] = {
             "simple_value": {},
@@ -231,7 +231,7 @@ class EventFileWriter(Handover):
     def _close_at_exit(self) -> None:
         try:
             self.close()
-        # There is nobody left to catch it.
+        # No caller is left to catch it.
         except Exception as error:
             print(f"stepscope: {error}; the program ends, so they are lost", file=sys.stderr)
             atexit.unregister(self._close_at_exit)
@@ -258,7 +258,7 @@ class EventFileWriter(Handover):
 
     def _take(self, item: bytes | bytearray | _Deferred | _Series, held_bytes: int) -> None:
         self._pending.append(item)
-        # Not exact where threads race, which is enough for a bound.
+        # Inexact if threads race, but good enough for a bound.
         self._waiting_event_bytes += held_bytes
         if self._idle:
             self._wake()
@@ -293,7 +293,7 @@ class EventFileWriter(Handover):
             output.write(to_disk=self._fsync and not purposes <= {"open"})
             if "close" in purposes:
                 output.close()
-        # Whatever it is, a caller must hear of it.
+        # Whatever it is, a caller must learn of it.
         except Exception as refused:
             failure = output.explained(refused)
         if failure is not None or isinstance(self._failure, OSError):
@@ -309,7 +309,7 @@ class EventFileWriter(Handover):
         try:
             pieces, count, failure = self._encoded(items)
         except BaseException as error:
-            if not isinstance(error, Exception):  # a caller that works was interrupted
+            if not isinstance(error, Exception):  # a caller doing the work was interrupted
                 self._pending.extendleft(item for item in reversed(items) if type(item) is not Request)
             raise
         self._output.add(pieces, count)

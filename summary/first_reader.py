@@ -53,7 +53,7 @@ def main(index: str, *logdirs: str) -> None:
     """
     threading.Thread(target=end_with_input, daemon=True).start()
     gc.disable()
-    # Numba imports it for products of matrices, of which there are none here, and does without where it is not there.
+    # Numba imports SciPy for matrix products, of which there are none here, and works without it.
     cast(dict[str, Any], sys.modules)["scipy"] = None
     printing = threading.Lock()
 
@@ -63,7 +63,7 @@ def main(index: str, *logdirs: str) -> None:
             sys.stdout.buffer.flush()
 
     if scan.KERNELS.compiled and small_files.KERNELS.compiled:
-        # What a start left that was ended before it wrote a manifest.
+        # Leftovers of a start that ended before it wrote a manifest.
         IndexFolder(index).sweep(())
         source = sources_of(logdirs)
         packer = Packer()
@@ -76,7 +76,7 @@ def main(index: str, *logdirs: str) -> None:
                 for each in begun:
                     each.result()
             except OSError:
-                # The server finds out by itself, and says why.
+                # The server notices this itself, and reports why.
                 pool.shutdown(cancel_futures=True)
                 sys.exit(1)
 
@@ -95,7 +95,7 @@ def parts_of_small_files(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]
     size = 0
     for _, of_run in itertools.groupby(itertools.chain(first, event_files), _folder):
         run = list(of_run)
-        # A run of which only some files are in the index would look as if it had no others.
+        # A run with only some of its files in the index would look as if it had no others.
         if all(file.size < LEAST_CACHED for file in run):
             part += [file for file in run if file.size]
             size += sum(file.size for file in run)
@@ -107,7 +107,7 @@ def parts_of_small_files(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]
 
 
 def _folder(file: FoundFile) -> str:
-    # As text, since a path of its own for each file takes a tenth of the time of all that is done with it.
+    # As text, since creating a path for each file takes a tenth of the total time spent on the file.
     return os.path.dirname(str(file.path))
 
 

@@ -54,7 +54,7 @@ class FirstReading:
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
-                # That of a process that was ended may be half a line.
+                # The last line of a killed process may be incomplete.
                 if line.endswith(b"\n"):
                     yield msgspec.json.decode(line, type=list[SegmentPlace])
         if self._process.wait() > 0:

@@ -71,7 +71,7 @@ class FolderWatches:
                 watch = inotify_add_watch(self._file, os.fsencode(folder), _CHANGES)
                 error = _error()
                 if watch >= 0:
-                    # A folder that is reached in two ways has one watch, which tells of the last one.
+                    # A folder reachable in two ways has one watch, which reports the way added last.
                     self._watches[folder] = watch
                     self._folders[watch] = folder
             if watch >= 0:
@@ -115,7 +115,7 @@ class FolderWatches:
                 if mask & InotifyConstants.IN_Q_OVERFLOW:
                     found |= dict.fromkeys(self._watches)
                 elif folder is not None and mask & InotifyConstants.IN_IGNORED:
-                    # It is gone; one of the same name may come.
+                    # The folder is gone; its name may be reused.
                     del self._folders[watch]
                     self._watches.pop(folder, None)
                 elif folder is not None:

@@ -110,7 +110,7 @@ class Follower:
             watches.stop()
 
     def _run(self) -> None:
-        # To watch takes a look at each folder: whoever waits for what is there gets that first.
+        # Watching takes a look at each folder, so callers waiting for existing data get it first.
         watches = False
         looked = False
         self._show_indexed()
@@ -120,15 +120,15 @@ class Follower:
             self._wake.clear()
             changed = self._changes.take()
             if looked and not changed and watches and self._heeded.news and self._watch_folders(others=False):
-                # What is watched now is looked at, and not all of the log directory.
+                # Look only at the folders watched now, not at the whole log directory.
                 continue
             before = self._published
             try:
-                # What changed before a folder was watched was told by nobody.
+                # Changes made before a folder was watched were not reported.
                 self._publish(self._logdir.update(self._publish, changed if looked and not watched_anew else None))
                 looked = True
             except Exception:
-                # The page must not stand still without a word; the next look may well succeed.
+                # The page must not freeze silently; the next look may well succeed.
                 looked = False
                 _log.exception("the log directory %s could not be updated; retrying soon", self._logdir.source.address)
             if not watches:
@@ -139,10 +139,10 @@ class Follower:
             as_watched = quiet and self._watches and not self._heeded.news
             if sys.platform == "linux" and not as_watched and self._watch_folders():
                 continue
-            # To look at very many folders takes a while: that it is rarely done keeps a quiet directory cheap.
+            # Looking at very many folders takes a while; doing so rarely keeps a quiet directory cheap.
             taken = (time.thread_time() - begin) / _QUIET_SHARE if quiet else 0.0
             if self._wake.wait(max(self._poll_seconds, min(taken, _LONGEST_POLL))):
-                # A writer's flush comes as several changes; one pass can take them all.
+                # A writer's flush causes several changes; one pass can take them all.
                 self._stopping.wait(_SETTLING_SECONDS)
 
     def _show_indexed(self) -> None:
@@ -153,7 +153,7 @@ class Follower:
                 return
             self._publish(snapshot)
         except Exception:
-            # The look that follows shows all that there is.
+            # The following look shows everything.
             _log.exception("what the index of %s has could not be shown", self._logdir.source.address)
             return
         if self._may_look is not None:

@@ -127,7 +127,7 @@ def _a_reader() -> Iterator[_Reader]:
 
 
 if hasattr(os, "register_at_fork"):
-    # The pipes of a reader are for one process.
+    # A reader's pipes belong to one process.
     os.register_at_fork(after_in_child=_idle.clear)
 
 
@@ -159,7 +159,7 @@ def serve() -> None:
 
     source = os.fdopen(os.dup(0), "rb")
     target = os.fdopen(os.dup(1), "wb")
-    # What a library prints must not get between the answers.
+    # Text that a library prints must not mix with the answers.
     os.dup2(2, 1)
     while len(head := source.read(16)) == 16:
         length, declared = struct.unpack("<QQ", head)

@@ -92,7 +92,7 @@ class Handover(ABC):
         """Return once everything handed over before has been processed."""
         request = Request(purpose)
         if self._worker == get_ident():
-            return request  # from within the work, such as a finalizer's: nobody else could grant it
+            return request  # from within the work, such as in a finalizer: no other thread could grant it
         self._pending.append(request)
         self._signals.put(_HURRY)
         self._have_it_worked_on()
@@ -103,7 +103,7 @@ class Handover(ABC):
         if (self._at_once or interpreter_ends()) and not self._thread_serves:
             self._work_here()
         elif not self._working.locked():
-            # Of several that are started at once, all but one end immediately.
+            # If several threads start at once, all but one end immediately.
             start_new_thread(self._run, ())
 
     def _work_here(self) -> None:
@@ -118,12 +118,12 @@ class Handover(ABC):
                 self._worker = 0
 
     def _run(self) -> None:
-        # A caller that saw the thread at its end started none, so that it looks once more when it has let go.
+        # A caller that saw the thread ending started none, so look once more after releasing the lock.
         while self._working.acquire(blocking=False):
             self._worker, self._thread_serves = get_ident(), True
             granted: list[Request] = []
             try:
-                # Another one may have done it all meanwhile; then nobody would end this one.
+                # Another thread may have done all the work; then nothing would end this one.
                 if self._pending:
                     granted = self._serve()
             finally:
@@ -145,7 +145,7 @@ class Handover(ABC):
                     hurried = self._signals.get(timeout=left)
                 except Empty:
                     break
-            # All that was signaled until now is in the queue.
+            # Everything signaled so far is in the queue.
             while not self._signals.empty():
                 self._signals.get_nowait()
             granted, is_over = self._work_off()
@@ -176,7 +176,7 @@ def before_threads_end(function: Callable[[], None]) -> None:
     `multiprocessing` process. Only the interpreter's own libraries have another way.
     """
     register = getattr(threading, "_register_atexit", atexit.register)
-    # Too late to be told: then the callers work.
+    # Too late to register: callers then do the work.
     with suppress(RuntimeError):
         register(function)
 

@@ -424,7 +424,7 @@ def _shortest(tag: str, value: Any) -> str:
     if isinstance(value, str | int):
         return str(value)
     number = checked_number(value, f"the value {tag!r}")
-    # PyTorch's dtypes have the names of NumPy's after a dot.
+    # PyTorch's dtypes have NumPy's names after a dot.
     match str(getattr(value, "dtype", "")).rpartition(".")[2]:
         case "float16":
             return str(np.float16(number))

@@ -88,7 +88,7 @@ class IndexFolder:
             self._folder.replace(name, b"".join(pieces))
             return
         folder: Path = self._folder.path
-        # What programs log may be secret, and so is what is kept of it.
+        # Logged data may be secret, and so may whatever is kept of it.
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=_UNFINISHED, delete=False) as stream:
             try:

@@ -76,7 +76,7 @@ class IndexedFile(NamedTuple):
             return False
         if found.etag:
             return True
-        # A device has another number after a restart of the machine. Windows tells when a file was made instead.
+        # A device's number changes when the machine restarts. Windows reports the creation time instead.
         latest_ns = max(found.changed_ns, found.modified_ns)
         return (
             os.name != "nt"
@@ -150,7 +150,7 @@ class SegmentFiles:
         self._paths: Final = _Strings(listed.paths)
         self._etags: Final = listed.etags
         self._crcs: Final = listed.crcs
-        # Copies, since what is of a list that was decoded keeps all of it.
+        # Copies, since parts of a decoded list keep all of it in memory.
         self._states: Final = _Strings([bytes(state) for state in listed.states])
         texts = [bytes(listed.texts.get(place, b"")) for place in range(len(listed.paths))] if listed.texts else []
         self._texts: Final = _Strings(texts) if texts else None
@@ -275,7 +275,7 @@ def encoded(files: Sequence[IndexedFile], at: int) -> Written:
                 found.modified_ns,
                 found.changed_ns,
                 file.seen_ns,
-                # Of another system it may be larger, where it is not compared.
+                # It may be larger on another system, where it is not compared.
                 *(part & _LARGEST_IDENTITY for part in found.identity),
                 at,
                 len(content),
@@ -339,7 +339,7 @@ def decoded(content: bytes, segment: Segment, end: int, packer: Packer) -> Segme
         place: CRC.itemsize * count for place, count in parts.items()
     }:
         raise ValueError("the CRCs of parts do not fit")
-    # A table from elsewhere may speak of more bytes than numbers of 64 bits count.
+    # A table from elsewhere may claim more bytes than 64-bit numbers can count.
     lengths = np.array([min(table.length, end + 1) for table in listed.tables], np.int64)[entries["table"]]
     at = entries["at"]
     if (entries["length"] != lengths).any() or (at < 0).any() or (at > end - lengths).any():

@@ -29,7 +29,7 @@ def place_in_cache(source: Source) -> Path:
 
 def index_in_cache(source: Source) -> "LogIndex":
     """Return the index of a log directory in the user's cache; indexes that have long been unused are deleted."""
-    # A server that starts knows the place before it imports what reads.
+    # A starting server knows the place before it imports the readers.
     from stepscope.summary.log_index import LogIndex
 
     place = place_in_cache(source)

@@ -119,7 +119,7 @@ def read_events(path: PurePosixPath, open_at: Callable[[PurePosixPath, int], Bin
 
 
 def _events_of_rows(rows: np.ndarray[Any, np.dtype[np.void]], content: bytes, base: int) -> Iterator[Event]:
-    # A summary has a row per value; rows of one record follow each other.
+    # A summary has a row per value; rows of one record are consecutive.
     first_of_record = np.ones(len(rows), np.bool_)
     first_of_record[1:] = rows["offset"][1:] != rows["offset"][:-1]
     records = rows[first_of_record]
@@ -188,7 +188,7 @@ class SingleFile:
         folder, _, name = path.rpartition("/")
         self._given = given
         self._name = PurePosixPath(name)
-        # A folder whose name has wildcards in it is meant as it stands.
+        # A folder name that contains wildcards is taken literally.
         self._folder: Source = source_of(folder) if is_address(given) else LocalSource(Path(folder or "/"))
 
     @property
@@ -256,7 +256,7 @@ def _inspected(
 ) -> Inspected:
     observations = Observations()
     for path in paths:
-        # What cannot be opened is told by the snapshot.
+        # The snapshot reports files that cannot be opened.
         with contextlib.suppress(OSError):
             observations.add_file(path, source.open, only_tag)
     single = isinstance(source, SingleFile)

@@ -83,7 +83,7 @@ class KeptFiles:
     def forget_others(self) -> None:
         """Release the initial contents of the index, which are not needed after the first pass."""
         self._indexed = None
-        # Behind what waits to be written.
+        # Queued behind pending writes.
         self._storing.submit(give_back)
 
     def take(self, file: StagedFile, *, cheaply: bool = False) -> bool:
@@ -114,7 +114,7 @@ class KeptFiles:
         if cheaply and not certain:
             return False
         if found.etag and not certain and found.size < LEAST_CACHED:
-            # To compare takes more requests than to read all of it.
+            # Comparing takes more requests than reading all of it.
             return False
         if found.size < then.size or not file.events.restore(
             indexed.state,
@@ -199,7 +199,7 @@ class KeptFiles:
             indexed = [one for file, seen_ns in self._waiting.values() for one in self._indexed_now(file, seen_ns)]
             self._waiting.clear()
             self._stored_at = time.monotonic()
-            # What waits to be written stays in memory: of two shares at most, whatever the disk takes.
+            # Pending writes stay in memory: at most two batches of them, however slow the disk is.
             wait(self._written)
             self._written = [self._storing.submit(self._index.store, indexed, None if listed is None else listed())]
 

@@ -34,7 +34,7 @@ _PATIENCE: Final = 2.0
 
 def can_compile() -> bool:
     """Return whether Numba is installed; if not, log the consequences once."""
-    # A cache alone would let several threads come first.
+    # The cache alone would let several threads in at first.
     with _decorating:
         return _has_numba()
 
@@ -90,7 +90,7 @@ class _Kernel:
     def _dispatcher(self) -> Any:
         with _decorating:
             own = self.py_func.__globals__
-            # Numba knows its own functions alone: those that a loop calls must be so before it is compiled.
+            # Numba accepts only its own functions; those a loop calls must be wrapped before it is compiled.
             for name, value in list(own.items()):
                 if isinstance(value, _Kernel):
                     own[name] = value.made
@@ -105,7 +105,7 @@ class _Kernel:
             try:
                 return numba.njit(cache=True, nogil=True, **self._options)(self.py_func)
             except RuntimeError:
-                # Neither the folder of the source nor the user's cache can be written to.
+                # Neither the source folder nor the user's cache is writable.
                 with _cached_in(_temporary_folder()):
                     return numba.njit(cache=True, nogil=True, **self._options)(self.py_func)
 
@@ -119,8 +119,8 @@ def is_compiled(function: Callable[..., object]) -> bool:
     if not hasattr(dispatcher, "signatures") or dispatcher.signatures:
         return True
     try:
-        # Numba's own look at what it has kept of the source as it is now. Times of files tell nothing: an installation
-        # or a checkout may give a source that is the same a later one.
+        # Numba's own check of its cache for the current source. File times prove nothing: an installation or a checkout
+        # may give an unchanged source a later time.
         return bool(dispatcher._cache._cache_file._load_index())
     except (AttributeError, OSError):
         return False

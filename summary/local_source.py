@@ -115,7 +115,7 @@ class LocalSource:
             yield from [file for seen in self._seen.values() for file in seen.files if self._is_deep_enough(file)]
             return
         stirred = None if changed is None else {*changed, *map(os.path.dirname, changed)}
-        # No recursion, which ends at a thousand folders below each other; and the shortest paths first.
+        # No recursion, which fails at a thousand nested folders; and the shortest paths first.
         identity = (top.st_dev, top.st_ino)
         folders = deque([_Folder(str(self.root), "", identity, frozenset())])
         times_listed: Counter[tuple[int, int]] = Counter()
@@ -129,7 +129,7 @@ class LocalSource:
             if found is not None:
                 seen[folder.path] = found
                 folders.extend(found.folders)
-                # Of a folder that cannot be entered, nothing below it can.
+                # If a folder cannot be entered, nothing below it can.
                 if found.problem and unlisted.keys().isdisjoint(PurePosixPath(folder.relative).parents):
                     unlisted[PurePosixPath(folder.relative)] = found.problem
                 if folder.depth >= len(self._only):
@@ -187,7 +187,7 @@ class LocalSource:
                 if folders_then.get(below.path) == below:
                     del folders_then[below.path]
                     continue
-                # What can be reached in several ways is listed in all of them.
+                # Files reachable in several ways are listed in each of them.
                 if below.identity[0] != folder.identity[0] or os.path.islink(below.path):
                     return False
                 pending.append(below)
@@ -262,7 +262,7 @@ class LocalSource:
         problem = ""
         for entry in entries:
             below = known_below.get(entry.path)
-            # Of a folder that is the same one, nothing has to be asked: the listing says so.
+            # The same folder needs no further query: the listing shows that it is the same.
             if below is not None and entry.is_dir(follow_symlinks=False) and entry.inode() == below.identity[1]:
                 folders.append(below)
                 continue
@@ -284,11 +284,11 @@ class LocalSource:
                 files.append(_found(PurePosixPath(relative), status))
         now_ns = time.time_ns()
         if known is None:
-            # Of a folder that is new here, the files tell how long it has been quiet.
+            # For a folder that is new here, the files tell how long it has been quiet.
             latest_ns = max([modified_ns, *(file.modified_ns for file in files)])
             changed_at = now - max(0.0, (now_ns - latest_ns) / 1e9)
         elif files == known.files and folders == known.folders:
-            # The same objects, by which callers know that nothing changed.
+            # The same objects tell callers that nothing changed.
             files, changed_at = known.files, known.changed_at
         else:
             changed_at = now
@@ -331,7 +331,7 @@ class LocalFiles:
 
     @property
     def watchable_folders(self) -> Sequence[Path]:
-        # To watch the whole folder for them, with all that is below, could cost more than to ask for each.
+        # Watching the whole folder for them, with everything below, could cost more than checking each.
         return ()
 
     def folders_to_watch(self, most: int) -> Sequence[str]:
@@ -368,7 +368,7 @@ def look_at(path: PurePosixPath, place: str) -> FoundFile:
 
 
 def _found(path: PurePosixPath, status: os.stat_result) -> FoundFile:
-    # Where this is the time of creation (Windows), it never changes.
+    # Where st_ctime is the creation time (Windows), it never changes.
     return FoundFile(path, status.st_size, status.st_mtime_ns, (status.st_dev, status.st_ino), status.st_ctime_ns)
 
 

@@ -242,7 +242,7 @@ class LogIndex:
         for path, (files, _) in list(self._files.items()):
             if files.segment.name in chosen:
                 file = IndexedFiles(self._files).get(PurePosixPath(path))
-                # What is damaged is read again by the next start.
+                # The next start reads files with damaged data again.
                 if file is None or file.points.block.read() is None:
                     del self._files[path]
                 else:

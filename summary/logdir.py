@@ -73,7 +73,7 @@ class Logdir:
         self._kept = KeptFiles(self.source, cache, index)
         self._indexed: IndexedRuns | None = None
         """The indexed runs shown until the first listing has been read."""
-        # Pages outlive servers: what they have of one must not pass for what the next one has at the same count.
+        # Pages outlive servers: their data from one must not pass for that of the next at the same count.
         self._versions = itertools.count(secrets.randbits(52))
         self._file_numbers = itertools.count(1)
         self._blobs = BlobCache()
@@ -118,7 +118,7 @@ class Logdir:
         Args:
             written: segments that another process has added to the index since the last call.
         """
-        # What is at an address is not asked for file by file.
+        # Files at an address are not checked one by one.
         if not self.source.watchable_folders or (self._snapshot.revision > 0 and self._indexed is None):
             return self._snapshot
         if written:
@@ -159,7 +159,7 @@ class Logdir:
             snapshot = self._take_in(told, [*(self._listing or ()), *told.found], publish, first=False)
             if time.monotonic() < self._listed_until:
                 return snapshot
-            # What is known need not wait for what a listing may find besides.
+            # Known data need not wait for what else a listing may find.
             if publish is not None:
                 publish(snapshot)
         begin = time.monotonic()
@@ -214,7 +214,7 @@ class Logdir:
             first: whether there were no files before the changes.
             unlisted: folders that could not be listed; None for those of the last listing.
         """
-        # Until all of it is taken in, lest an error leave something out for good.
+        # Unset until all changes are taken in, lest an error omit some for good.
         self._listing = None
         if unlisted is not None:
             self._unlisted = unlisted
@@ -248,7 +248,7 @@ class Logdir:
 
         to_read: list[StagedFile] = []
         for file in files:
-            # What the cache has of a local file takes Python alone, of which threads would only wait for each other.
+            # Loading cached data of a local file is pure Python, where threads would only wait for each other.
             if self._kept.take(file, cheaply=not self.source.watchable_folders):
                 self._stage.mark_read(file)
                 publish_now_and_then()
@@ -258,7 +258,7 @@ class Logdir:
             self._read_file(to_read[0])
             self._stage.mark_read(to_read[0])
         elif to_read:
-            # Each answer of an address takes long, however small: threads wait for several at once.
+            # Each response from an address is slow, however small: threads wait for several at once.
             local = bool(self.source.watchable_folders)
             share = _SHARE if local else 0
             threads = (os.cpu_count() or 1) if local else _REQUESTS_AT_ONCE
@@ -322,7 +322,7 @@ class Logdir:
     def _run(self, name: str) -> Run | None:
         """Return the run shown under a name: one that was read, a dump or, until everything is read, an indexed run."""
         committed = self._stage.committed(name) or self._dumps.get(name)
-        # What was shown stays until it is known to be gone.
+        # A shown run stays until it is known to be gone.
         return self._indexed.get(name) if committed is None and self._indexed is not None else committed
 
 

@@ -31,7 +31,7 @@ class OrderedRuns:
                 placed.append(run)
         placed.sort(key=_place)
         last = next(reversed(runs.values()), None)
-        # A run that has just begun is the last one.
+        # A run that has just begun comes last.
         if placed and last is not None and _place(placed[0]) < _place(last):
             placed, runs = sorted([*runs.values(), *placed], key=_place), {}
         runs.update((run.name, run) for run in placed)

@@ -55,7 +55,7 @@ def pack_files(
     """
     whole = block.view(np.int64)
     indices = narrow.view(np.int32)
-    # Where the next of an entry's values goes, among those that are numbers or among those that are not.
+    # Where each entry's next value goes, among the numbers or among the other values.
     kept = np.empty(len(entries), np.int64)
     place = np.full(tags, -1, np.int64)
     at = np.int64(0)
@@ -97,7 +97,7 @@ def pack_files(
                 numbers += is_number
                 count += 1
         if fits and found > 0:
-            # Where each tag's points go; behind the steps, of which there may turn out to be fewer.
+            # Where each tag's points go; behind the steps, which may turn out to be fewer.
             blobs = count - numbers
             filled = number = blob = np.int64(0)
             for each in range(entry, entry + found):
@@ -141,7 +141,7 @@ def pack_files(
                 is_narrow = is_narrow and whole[each] == number
                 whole[each] = number
             distinct = _pack_entries(whole, steps, entries, entry, found)
-            # Nothing is between the columns: wall times, offsets and lengths, values, indices.
+            # No gaps between the columns: wall times, offsets and lengths, values, indices.
             for each in range(count + 2 * blobs):
                 whole[steps + distinct + each] = whole[wall_times + each]
             to = steps + distinct + count + 2 * blobs

@@ -405,7 +405,7 @@ def _narrowed(values: NDArray[np.float64]) -> tuple[NDArray[Any], bool]:
     """Return values as float32 if that is exact, and whether it is."""
     with np.errstate(all="ignore"):
         narrowed = values.astype(_NUMBERS[1])
-    # Bit by bit: a NaN is not equal to itself, and may carry a message.
+    # Bit by bit: a NaN does not equal itself, and may carry a payload.
     if (narrowed.astype(np.float64).view(np.int64) == values.view(np.int64)).all():
         return narrowed, True
     return values, False

@@ -21,7 +21,7 @@ def count_parts(buffer, first, numbers, kinds, most, deepest):
                 break
             depth -= 1
             continue
-        # The key, then the value or the length; of a group's begin or end there is none.
+        # The key, then the value or length; the begin and end of a group have neither.
         key = value = shift = 0
         more = True
         while more and at < ends[depth] and shift < 70:

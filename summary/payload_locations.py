@@ -76,7 +76,7 @@ def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, numbe
         event = parse(Event, data)
     except DecodeError as error:
         raise PayloadError(f"{where} is not an Event message: {error}") from error
-    # A run that was written again may have another record of the same length in the same place.
+    # A rewritten run may have another record of the same length in the same place.
     point = np.array([event.wall_time]).tobytes(), event.step
     if point != (part.wall_times[index : index + 1].tobytes(), part.steps[index]):
         raise PayloadError(f"{where} has changed since it was read first")
@@ -88,7 +88,7 @@ def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, numbe
 def _read_record(source: Source, part: Part, offset: int, length: int, where: str) -> bytes:
     try:
         with source.open(part.path, offset) as stream:
-            # Apart, or a long record would be copied to take its footer off, during which no other thread runs.
+            # Separately, or a long record would be copied to remove its footer, while no other thread runs.
             data, footer = read_up_to(stream, length), read_up_to(stream, FOOTER_BYTES)
     except OSError as error:
         raise PayloadError(f"{where} cannot be read: {error}") from error

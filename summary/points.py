@@ -112,7 +112,7 @@ class TagPoints:
         self.goes_back = False
         """Whether a step is below the one before it."""
         self._length = 0
-        # Arrays may be longer than what they hold; a column that is not kept stays empty.
+        # Arrays may be longer than their contents; a column that is not kept stays empty.
         self._steps: NDArray[np.int64] = _NO_INT64
         self._wall_times: NDArray[np.float64] = _NO_FLOAT64
         self._values: NDArray[np.float64] = _NO_FLOAT64
@@ -123,7 +123,7 @@ class TagPoints:
     @classmethod
     def restored(cls, state: TagState) -> Self:
         """Return points that continue from a state."""
-        # Not by the constructor, whose defaults would all be replaced.
+        # Bypass the constructor, whose defaults would all be replaced.
         points = cls.__new__(cls)
         points.tag, points.kind, points.goes_back = state.tag, state.kind, state.goes_back
         points.display_name, points.description = state.display_name, state.description
@@ -227,7 +227,7 @@ def _extended(array: NDArray[Number], length: int, values: NDArray[Number]) -> N
         return values
     end = length + len(values)
     if end >= len(array):
-        # Never exactly as long as what it holds, which tells arrays that were given.
+        # Never as long as its contents: that length marks arrays that were given.
         grown = np.empty(max(end + 1, length * 3 // 2), array.dtype)
         grown[:length] = array[:length]
         array = grown
@@ -269,7 +269,7 @@ def join(parts: Sequence[Part], shown: NDArray[np.intp] | None) -> Columns:
         whole.flags.writeable = False
         return whole
 
-    # A file without metadata keeps numbers even where the tag's kind, which another file tells, has none.
+    # A file without metadata keeps numbers even if the tag's kind, known from another file, has none.
     have_values = all(len(p.values) == len(p.steps) for p in parts)
     return Columns(
         joined([p.steps for p in parts]),

@@ -306,7 +306,7 @@ def tensor_of_checkpoint(info: EmbeddingInfo, checkpoint: Checkpoint, place: int
 
 def open_checkpoint_of(run: ProjectorRun, file: CheckpointFile) -> Checkpoint:
     """Open a checkpoint and return its tensors; raises CheckpointError."""
-    # Only what is asked for of it is read, however large it is.
+    # Only the requested parts are read, however large the file is.
     return open_checkpoint(lambda path: open_asset(run, path, largest=1 << 62), file.path)
 
 
@@ -325,7 +325,7 @@ def _whole(stream: BinaryIO) -> bytes:
 
 
 def _read_text(stream: BinaryIO, rows: int | None) -> NDArray[np.float32]:
-    # Numbers of one digit with a tab behind each, while NumPy's array of them grows.
+    # One-digit numbers, each followed by a tab, while NumPy's array of them grows.
     claim(4 * stream.seek(0, os.SEEK_END))
     stream.seek(0)
     text = TextIOWrapper(stream, encoding="utf-8")
@@ -365,7 +365,7 @@ def _open_remote(run: ProjectorRun, path: str) -> BinaryIO:
     root = run.logdir or run.folder
     below = PurePosixPath(run.folder.removeprefix(root).strip("/"))
     decoded = path
-    # A web server takes "%2e" for a dot; whichever way it is written, ".." is one.
+    # A web server takes "%2e" for a dot: detect ".." however it is written.
     while (further := unquote(decoded)) != decoded:
         decoded = further
     for written in (path, decoded.replace("\\", "/")):
@@ -387,7 +387,7 @@ def _is_link(file_system: Any, path: str) -> bool:
     try:
         found = file_system.info(path)
     except Exception:
-        # Stores of objects have no folders; whatever is wrong with the file itself is told when it is opened.
+        # Object stores have no folders; anything wrong with the file itself is reported when it is opened.
         return False
     return bool(found.get("islink") or found.get("type") == "link")
 
@@ -476,7 +476,7 @@ def _checkpoints(
         ]
         series = file_series(beside)
         if series:
-            # Keras' own before others, then the one that was written last.
+            # Prefer Keras' own, then the one written last.
             chosen = max(
                 series,
                 key=lambda s: (

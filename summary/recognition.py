@@ -72,7 +72,7 @@ class Recognition:
                 self._known[file.path] = (file, self._name_of(file))
                 continue
             self.waiting += 1
-            # It is what it was, until somebody has looked at it.
+            # Keep the previous result until the file is examined.
             if file.path in before:
                 self._known[file.path] = before[file.path]
         return {path: name for path, (_, name) in self._known.items() if name}

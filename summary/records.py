@@ -26,7 +26,7 @@ def crc32c(data: bytes | memoryview, before: int = 0) -> int:
 
 @cache
 def _checksum() -> Callable[[bytes | memoryview, int], int]:
-    # The package looks up its own version, which takes a fifth of what the import of `summary` may take.
+    # Importing the package looks up its version, a fifth of the time allowed for importing `summary`.
     from crc32c import crc32c as checksum
 
     function: Callable[[bytes | memoryview, int], int] = checksum

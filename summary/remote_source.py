@@ -169,7 +169,7 @@ class _RangeReader(io.RawIOBase):
             raise
         except Exception as error:
             raise OSError(f"{type(error).__name__}: {error}") from error
-        # A server that knows no ranges answers with the whole file.
+        # A server without range support returns the whole file.
         return content if len(content) <= end - begin else content[begin:end]
 
     def _current_size(self) -> int:

@@ -126,7 +126,7 @@ def standing(files: Sequence[Written], *, reported: bool) -> Standing:
         reported: whether any file of the run has a ``SessionLog.START`` that restarts it.
     """
     begins = [None] * len(files) if reported else _steps_that_begin_anew(files)
-    # For each file the lowest step at which it restarts the run; then the lowest of it and of all files behind it.
+    # For each file, the lowest step at which it restarts the run; then the lowest of it and all later files.
     lowest = [_lowest(file, begin, reported=reported) for file, begin in zip(files, begins, strict=True)]
     for place in range(len(files) - 1, 0, -1):
         lowest[place - 1] = min(lowest[place - 1], lowest[place])
@@ -185,7 +185,7 @@ def _steps_that_begin_anew(files: Sequence[Written]) -> list[int | None]:
         while ended < len(files) and ends[ended] <= file.turn.rank:
             latest = max(latest, files[by_end[ended]].turn.rank)
             ended += 1
-        # Those right before it: the ended ones that none of the ended ones follows.
+        # The files right before it: ended ones that no other ended one follows.
         right_before = by_end[bisect.bisect_right(ends, latest, hi=ended) : ended]
         reached = max((int(files[place].steps[-1]) for place in right_before if len(files[place].steps)), default=None)
         begin = int(file.steps[0]) if len(file.steps) else None

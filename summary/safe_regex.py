@@ -62,11 +62,11 @@ class Pattern:
         plain = self.text.lower() if _PLAIN.fullmatch(self.text) else None
         for candidate in candidates:
             if plain is not None and candidate.isascii():
-                # A tenth of the time: most of what is searched for is part of a name.
+                # Ten times as fast, and most searches are for part of a name.
                 found.append(plain in candidate.lower())
                 continue
             try:
-                # Without "concurrent" other threads would wait for the search.
+                # Without "concurrent", other threads would wait for the search.
                 left = max(deadline - monotonic(), 1e-3)
                 found.append(self._compiled.search(candidate, timeout=left, concurrent=True) is not None)
             except (TimeoutError, MemoryError):
@@ -100,7 +100,7 @@ def _check_cost(text: str) -> None:
     bare = _ESCAPED.sub("", text)
     if _RECURSION.search(bare):
         raise PatternError("it is recursive, such as (?R) and (?1) are, which can take any amount of memory")
-    # Whatever is nested in whatever, this is the most that it comes to.
+    # This is the maximum, however the repetitions are nested.
     repeated = len(text) * math.prod(max(int(count), 1) for count in _COUNT.findall(bare))
     if repeated > _MOST_REPEATED:
         raise PatternError("it repeats too much; numbers in braces such as {1000} are multiplied with each other")

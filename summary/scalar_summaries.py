@@ -110,7 +110,7 @@ def _summaries(files: Sequence[Points]) -> NDArray[np.void]:
     values = np.concatenate([file.values for file in files]).astype(np.float64, copy=False)
     before = np.cumsum([0, *(len(file.steps) for file in files[:-1])])
     steps = np.concatenate([file.steps for file in files])
-    # Where the steps of each point of a tag are, relative to the place of the point.
+    # Where each tag's steps are, relative to the places of its points.
     shift = np.concatenate([file.step_begins + at for file, at in zip(files, before, strict=True)])[some] - begins
     finite = np.isfinite(values)
     places = np.arange(len(values))

@@ -34,8 +34,8 @@ from stepscope.summary.scan_layout import (
     TEMPLATE_WORDS,
 )
 
-# Where the variable parts of a record lie, relative to its data; the width of the number is 0 where the record is not
-# of the shape "one summary value that is a number".
+# Where the variable parts of a record lie, relative to its data; the number's width is 0 if the record does not have
+# the shape "one summary value that is a number".
 _LENGTH, _WALL_TIME_AT, _STEP_AT, _STEP_END, _NUMBER_AT, _NUMBER_WIDTH, _HEADER_CRC = range(7)
 _EVENT_SUMMARY: Final = 5
 
@@ -486,7 +486,7 @@ def _scan_values(
         if tag_length == 0:
             tag_begin, tag_length = node_begin, node_length
         if tag_length == 0 and not holds_something:
-            # No point, and no row, lest a small file of nothing fill the memory.
+            # No point and no row, lest a small file of empty values fill memory.
             index += 1
             continue
         tag = _intern(buffer, tag_begin, tag_length, state, arena, starts, slots, successors)
@@ -579,7 +579,7 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
     outcome = 0
     state[NEEDED] = 0
     while True:
-        # Records of shapes that are known, with no state in memory: what is written could be in it, for all LLVM knows.
+        # Records of known shapes, with no state in memory: for all LLVM knows, writes could alias it.
         first_row = row = state[ROWS]
         previous = state[PREVIOUS_TAG]
         while end - at >= HEADER_BYTES and row < len(rows):
@@ -596,7 +596,7 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
                 and data_end + 8 <= end
             ):
                 break
-            # To the end, whatever is found: it nearly always fits. In a function of its own it takes thrice as long.
+            # Check to the end regardless: it nearly always fits. A separate function takes three times as long.
             other = np.uint64(0)
             word = np.uint64(0)
             place = np.uint64(data_begin)
@@ -678,7 +678,7 @@ def scan_files(
     for file in range(first, len(ends)):
         begin = np.int64(0) if file == 0 else ends[file - 1]
         rows_before = np.int64(0) if file == 0 else row_ends[file - 1]
-        # What the first record of a tag looks like is looked at in each file.
+        # The shape of a tag's first record is examined in each file.
         for tag in range(state[TAGS]):
             layouts[tag, _NUMBER_WIDTH] = 0
         state[ROWS] = rows_before
@@ -794,7 +794,7 @@ def split_messages(buffer, begins, ends, layout, repeated, fields, plain):
         seen = np.int64(0)
         while plain[row] and at < end:
             number, wire, begin, stop, value = _field(buffer, at, end)
-            # Bytes that parsers do not agree on are left to one of them: keys of several bytes, long varints.
+            # Bytes on which parsers disagree are left to one of them: multi-byte keys, long varints.
             fits = (
                 stop >= 0
                 and number < len(layout)

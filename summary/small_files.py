@@ -74,7 +74,7 @@ def read_together(
         The data of each file; None if the file must be read by itself, because it cannot be read, has changed in size,
         or has damage, an incomplete record, or an event other than summaries and a version.
     """
-    # A byte more tells that a file has grown.
+    # An extra byte shows that a file has grown.
     buffer = np.empty(sum(sizes) + 1, np.uint8)
     view = buffer.data
     ends: list[int] = []
@@ -211,7 +211,7 @@ class _Together:
             except DecodeError:
                 return None
             kind = kind_of(value)
-            # Numbers in forms that the scan leaves alone are decoded, and of values of no kind both are kept.
+            # Number forms that the scan skips are decoded, and values of no kind keep both number and location.
             if not kind or (kind == SCALARS) != entries[place, 6]:
                 return None
             kinds[place] = kind

@@ -154,7 +154,7 @@ class Stage:
 def _was_replaced(known: StagedFile, found: FoundFile) -> bool:
     if found == known.found:
         return False
-    # What was found damaged may be what was cut off since: more was looked at than was read for good.
+    # Data found damaged may have been cut off since: more was examined than was finally read.
     if found.identity != known.found.identity or found.size < max(known.found.size, known.events.position):
         return True
     try:

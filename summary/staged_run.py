@@ -156,7 +156,7 @@ class StagedRun:
         files = [file.events for file in self.files.values()]
         if len(files) == 1:
             return {files[0]: _ONLY}
-        # A file without events is no one's before or after; it has nothing that could be.
+        # A file without events neither precedes nor follows another; it has nothing to order.
         begun = [events for events in files if events.first_wall_time is not None]
         found = zip(begun, turns([events.span for events in begun]), strict=True)
         in_order = dict(sorted(found, key=lambda pair: pair[1].rank))
@@ -185,7 +185,7 @@ class StagedRun:
             )
         ):
             return None
-        # Who has the points that were shown before the files were looked at has the right ones.
+        # Clients with the points shown before the files were checked have the right ones.
         same = self._shown is not None and all(file.as_indexed for file in self.files.values())
         version = self._shown if self._shown is not None and same else next(self._versions)
         self._shown = None
@@ -213,9 +213,9 @@ class StagedRun:
         for tag in self._made.keys() - tags.keys():
             del self._made[tag]
         starts = _starts(turns)
-        # A start that begins the run may come to restart it, when another file gets points before it.
+        # A start that begins the run may later restart it, when another file gets points before it.
         restarting = list(_restarting(turns))
-        # Where the run tells of its restarts, those of files without the tag count too.
+        # If the run reports its restarts, those of files without the tag count too.
         reported = (restarting, list(turns.items())) if restarting else None
         series: dict[str, Series] = {}
         for tag in tags:
@@ -275,12 +275,12 @@ class StagedRun:
 
     def _first_wall_time(self) -> float:
         firsts = [f.events.first_wall_time for f in self.files.values() if f.events.first_wall_time is not None]
-        # NaN has no place in an order: a run that has no other time comes last.
+        # NaN cannot be ordered: a run without any other time comes last.
         return min((first for first in firsts if not math.isnan(first)), default=math.inf)
 
     def _health(self, file: StagedFile, turns: _Turns) -> FileHealth:
         events = file.events
-        # Files of which all is stored were found to agree.
+        # Files that are stored in full were found to agree.
         conflicts = self._conflicts(events) if len(self.files) > 1 and self._stored is None else []
         return FileHealth(
             readable(events.path),

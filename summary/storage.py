@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 from stepscope.summary.full_install import needs_full_install
 
 if sys.platform != "win32":
-    # Not where it is used: a fork amid the import in another thread would leave the child waiting for it.
+    # Not imported where used: a fork during another thread's import would leave the child waiting for it.
     import fcntl
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
@@ -171,12 +171,12 @@ class LocalFolder:
         self.make()
         fd = os.open(self.path, os.O_RDONLY)
         try:
-            # Network file systems may know no locks.
+            # Network file systems may not support locks.
             with contextlib.suppress(OSError):
                 fcntl.flock(fd, fcntl.LOCK_EX)
             yield
         finally:
-            # A child that was forked meanwhile has the file open too, so closing alone would not free the lock.
+            # A child forked meanwhile also has the file open, so closing alone would not release the lock.
             with contextlib.suppress(OSError):
                 fcntl.flock(fd, fcntl.LOCK_UN)
             os.close(fd)
@@ -194,7 +194,7 @@ class LocalFile:
         self._entry_on_disk = False
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._fd: Final = os.open(path, flags, 0o666)
-        # Some file systems count no links.
+        # Some file systems do not count links.
         self._counts_links: Final = os.fstat(self._fd).st_nlink > 0
 
     def gone(self) -> bool:
@@ -289,7 +289,7 @@ class RemoteFolder:
         return RemoteFolder(f"{self.address}/{relative}")
 
     def make(self) -> None:
-        # Object stores have no folders, and may forbid to ask for them; others get theirs with the first file.
+        # Object stores have no folders and may forbid querying them; others get theirs with the first file.
         pass
 
     def create(self, name: str) -> "GrowingRemoteFile | ReplacedRemoteFile":
@@ -346,7 +346,7 @@ class GrowingRemoteFile:
         return self._found_size() < self._size
 
     def write(self, data: memoryview) -> int:
-        # It may hold more than is known, where an answer was lost, or have been removed: to append would restart it.
+        # It may hold more than is known if a response was lost, or may be gone, and appending would start it over.
         size = self._found_size()
         if size < self._size:
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), self.name)
@@ -394,7 +394,7 @@ class ReplacedRemoteFile:
         return self._flushed >= _LARGEST_REPLACED
 
     def gone(self) -> bool:
-        return False  # the next flush brings it back, with all that it had
+        return False  # the next flush restores it in full
 
     def write(self, data: memoryview) -> int:
         self._content += data

@@ -188,7 +188,7 @@ class StoredPoints:
         states = self._states
         state = None if states is None else states.get(place)
         if state is None:
-            # Who comes second waits, rather than to check or even to read the same again.
+            # Second callers wait, rather than check or even read the same again.
             with _LOCKS[id(self) // _APART % len(_LOCKS)]:
                 states = self._states or {}
                 state = states.get(place)

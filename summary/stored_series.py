@@ -61,7 +61,7 @@ class StoredSeries(LazySeries):
             self._tags = dict.fromkeys(tag for file in files for tag in file.points.places)
 
     def __getitem__(self, tag: str) -> Series:
-        # Of two threads that ask for the same series, both get one.
+        # Two threads that request the same series get the same object.
         with _MAKING:
             series = _MADE.get((id(self), tag))
             if series is None:

@@ -34,7 +34,7 @@ def graph_def_of(graph: Any) -> GraphDef:
         return own_message(GraphDef, graph, "a graph")
     if hasattr(graph, "as_graph_def"):
         return own_message(GraphDef, graph.as_graph_def(add_shapes=True), "what as_graph_def gives")
-    # Models need what reads them; callers with a graph at hand do not.
+    # Only models need this import, not callers with a graph at hand.
     from stepscope.summary.graphs import graph_of
 
     return graph_of(graph)
@@ -145,7 +145,7 @@ def checked_log_dir(logdir: str | bytes | os.PathLike[str] | None) -> str:
         raise TypeError(f"logdir must be the path of a folder, got {type_name(logdir)}")
     path: str = os.fsdecode(logdir)
     if isinstance(logdir, os.PathLike):
-        folder_at(logdir)  # refuses what was an address
+        folder_at(logdir)  # rejects what was an address
     if not path:
         raise ValueError("logdir must be the path of a folder, got an empty string")
     return path

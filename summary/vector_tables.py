@@ -262,7 +262,7 @@ def _columns(frame: "pl.DataFrame", named: bool) -> tuple[TableColumn, ...]:
 def _texts(series: "pl.Series") -> list[str]:
     import polars as pl
 
-    # One text may stand for any number of rows in the file.
+    # One text in the file may serve any number of rows.
     is_text = series.dtype == pl.String
     claim(_TEXT_BYTES * len(series) + (int(series.str.len_bytes().sum() or 0) if is_text else 0))
     if not series.dtype.is_nested() and series.dtype not in (pl.Binary, pl.Object):
@@ -315,7 +315,7 @@ def _frame_of_records(records: Sequence[dict[str, Any]]) -> "pl.DataFrame":
 def _frame(content: bytes, name: str) -> "pl.DataFrame":
     try:
         declared = declared_bytes(content)
-        # Once in the process that reads it, and once here.
+        # Once in the reading process, and once here.
         claim(2 * declared + len(content))
         return read_foreign_table(content, declared)
     except ValueError as error:

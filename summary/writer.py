@@ -186,7 +186,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         form: ScalarForm = "simple_value"
         if new_style or double_precision:
             form = _scalar_form(new_style, double_precision)
-        # Every caller pays for this line: what needs no check must not reach one.
+        # Every call pays for this: values that need no check must not reach one.
         if type(tag) is not str or not tag.isascii():
             checked_tag(tag)
         if type(scalar_value) is not float:
@@ -263,7 +263,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
                 if folder not in self._scalars_writers:
                     self._scalars_writers[folder] = self._file_writer(self._folder.child(folder))
             writers.append(self._scalars_writers[folder])
-        # What can fail comes first: of a call that raises, no number is taken.
+        # Checks that can fail come first: a call that raises takes no numbers.
         for writer in writers:
             writer.check_ready()
         for writer, number in zip(writers, numbers.values(), strict=True):

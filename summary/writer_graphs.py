@@ -38,7 +38,7 @@ class GraphMethods(ValueWriter):
             ValueError: the model cannot be traced or read; the cause is chained.
             UserError: a file holds no graph.
         """
-        # Readers of files come with what programs that log no graph should not wait for.
+        # File readers import modules that programs without graphs should not wait for.
         from stepscope.summary.graphs.dispatch import graph_of, keras_json_of_file
         from stepscope.summary.graphs.from_keras import keras_json_of
         from stepscope.summary.kinds.graph import graph, keras_model

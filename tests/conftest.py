@@ -1,4 +1,4 @@
-"""Fixtures for all tests, and what becomes of a test that drives a browser and fails by chance."""
+"""Fixtures for all tests, and the handling of browser tests that fail by chance."""
 
 import gc
 import os
@@ -11,22 +11,22 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # Each processor has a worker: further threads of OpenMP and BLAS would only wait for each other, by spinning.
+    # Each processor has a worker: more OpenMP and BLAS threads would only spin while waiting for each other.
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
-# What tests start prints as it does for anybody, whatever is set here: some lines came only where nothing is kept back.
+# Programs started by tests print as they do for any user, whatever is set here: some lines appeared only unbuffered.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
 from tests.plugin_distributions import EXAMPLE, pip_install
 
-# What is imported stays: to look through it for garbage, again and again, takes a fifth of the time of the collection.
+# Imported objects stay: searching them for garbage again and again takes a fifth of the time of test collection.
 gc.disable()
 
-# What judges times would make tests fail on a busy machine.
+# Checks of timing would make tests fail on a busy machine.
 settings.register_profile("stepscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("stepscope")
 
-# Shells have what runs in the background ignore Ctrl+C, and what that starts does, too.
+# Shells make background processes ignore Ctrl+C, and so do the processes that those start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PACK = Path(__file__).resolve().parent / "peers" / "pack"
@@ -35,7 +35,7 @@ PEERS = Path(__file__).resolve().parents[2] / "shared" / "peer"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Know tests by the fixtures that they use; in CI alone, give those with a browser a second try."""
+    """Recognize browser tests by the fixtures that they use, and give them a second try in CI only."""
     in_ci = os.environ.get("CI") == "true"
     for item in items:
         if "playwright" in getattr(item, "fixturenames", ()):
@@ -45,15 +45,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage again, in what tests make alone."""
+    """Collect garbage again, but only among objects that tests create."""
     gc.freeze()
-    # Rarely: what a test leaves is mostly little, and what it works with is looked through each time.
+    # Rarely: a test usually leaves little, and the objects that it works with are searched each time.
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell of tests that passed at their second try alone, with what went wrong at the first: each of them is a bug."""
+    """Report tests that passed only on the second try, with what went wrong on the first: each of them is a bug."""
     stats = terminalreporter.stats
     failed = {report.nodeid for outcome in ("failed", "error") for report in stats.get(outcome, [])}
     flaky = [report for report in stats.get("rerun", []) if report.nodeid not in failed]
@@ -72,8 +72,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def peer() -> Callable[[str], Path]:
     """Gives the path of a file or folder that another tool wrote.
 
-    What is called "pack/..." is in ``tests/peers/pack``, and always there. Other files are larger, and lie beside the
-    repository where somebody put them; a test of one that is absent is skipped.
+    Files named "pack/..." are in ``tests/peers/pack`` and always exist. Other files are larger and lie beside the
+    repository if somebody put them there; a test of an absent file is skipped.
     """
 
     def path(name: str) -> Path:
@@ -89,7 +89,7 @@ def peer() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _workers_of_joblib_end() -> Iterator[None]:
-    """End the processes in which joblib works; they would wait for more, and end in the midst of another test."""
+    """End joblib's worker processes, which would wait for more work and end in the middle of another test."""
     yield
     loky = sys.modules.get("joblib.externals.loky.reusable_executor")
     if loky is not None and loky._executor is not None:
@@ -98,7 +98,7 @@ def _workers_of_joblib_end() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _applications_end() -> Iterator[None]:
-    """Have FastAPI forget the functions of applications that are gone: it keeps 4,096, and all that hundreds show."""
+    """Have FastAPI forget the functions of applications that are gone: it keeps 4,096, with all that hundreds show."""
     yield
     models = sys.modules.get("fastapi.dependencies.models")
     for each in list(vars(models).values()) if models is not None else ():
@@ -108,7 +108,7 @@ def _applications_end() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_look_for_hooks_of_dash() -> Iterator[None]:
-    """Have Dash look through all distributions for hooks once, not twice for each of a thousand applications."""
+    """Have Dash search all distributions for hooks once, not twice for each of a thousand applications."""
     hooks = sys.modules.get("dash._hooks")
     with pytest.MonkeyPatch.context() as patch:
         if hooks is not None:
@@ -119,7 +119,7 @@ def _one_look_for_hooks_of_dash() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_look_at_the_pages_modules() -> Iterator[None]:
-    """Have the page's modules compared with their bundle once, not by each of a thousand applications."""
+    """Compare the page's modules with their bundle once, not in each of a thousand applications."""
     bundle = sys.modules.get("stepscope.dashboard.page.bundle")
     if bundle is None:
         yield
@@ -142,7 +142,7 @@ def _one_look_at_the_pages_modules() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def installed_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which pip installed ``examples/plugin``, for copies."""
+    """A folder into which pip installed ``examples/plugin``, to be copied."""
     folder = tmp_path_factory.mktemp("example")
     pip_install(EXAMPLE, folder)
     return folder

@@ -1,6 +1,6 @@
-"""A training program that does all that stepscope-core is for: logs each kind, profiles, reads back.
+"""A training program that does everything stepscope-core is for: logs each kind, profiles, reads back.
 
-It is run by tests as a program of its own, in interpreters that have little else. ``core_program.py FOLDER``
+Tests run it as a separate program, in interpreters that have little else. ``core_program.py FOLDER``
 """
 
 import gzip
@@ -62,7 +62,7 @@ def write() -> None:
 
 
 def write_drawn_images() -> list[str]:
-    """Return what is said of the images that need Pillow, where that is not installed."""
+    """Return the messages about images that need Pillow, where Pillow is not installed."""
     random = np.random.default_rng(0)
     refusals = []
     with SummaryWriter(LOGS / "drawn") as writer:

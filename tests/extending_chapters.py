@@ -20,17 +20,17 @@ def chapter(heading: str) -> str:
 
 
 def named_files(text: str) -> dict[str, str]:
-    """Return what a part of the page says is in files, by name."""
+    """Return the contents of the files in a part of the page, by name."""
     return {name: block for name, _, block in _BLOCK.findall(text) if name}
 
 
 def files_of(heading: str) -> dict[str, str]:
-    """Return what a chapter says is in files, by name."""
+    """Return the contents of the files in a chapter, by name."""
     return named_files(chapter(heading))
 
 
 def program_of(heading: str) -> str:
-    """Return the Python of a chapter that is in no file."""
+    """Return a chapter's Python code that does not belong to a file."""
     blocks = _BLOCK.findall(chapter(heading))
     return "".join(text for name, language, text in blocks if language == "python" and not name)
 
@@ -51,7 +51,7 @@ def install(heading: str, folder: Path, name: str) -> None:
 
 
 def undocumented_fields(module: str, record: str) -> list[str]:
-    """Return the fields of a record that no docstring follows, or that docs/extending.md has no row for.
+    """Return the fields of a record that are not followed by a docstring or have no row in docs/extending.md.
 
     Args:
         module: path of the module in the repository.

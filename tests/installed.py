@@ -1,4 +1,4 @@
-"""What a distribution needs of the installed ones, and an interpreter that has that and nothing else."""
+"""The installed distributions that a distribution needs, and an interpreter that has those and nothing else."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def needs(pyproject: Path) -> list[str]:
 
 
 def closure(requirements: Iterable[str]) -> dict[str, Distribution]:
-    """What the requirements bring, by name, themselves included; those of this repository are left out."""
+    """The required distributions and all that those need, by name; those of this repository are left out."""
     found: dict[str, Distribution] = {}
     seen: set[tuple[str, str]] = set()
     open_ones = [(Requirement(text), "") for text in requirements]
@@ -41,7 +41,7 @@ def closure(requirements: Iterable[str]) -> dict[str, Distribution]:
 
 
 def link_files(distributions: Collection[Distribution], folder: Path) -> None:
-    """Link into a folder what belongs to some distributions: whole packages, except those that several share."""
+    """Link the files of some distributions into a folder: whole packages, except those that several share."""
     folder.mkdir()
     for each in distributions:
         for file in each.files or ():
@@ -49,7 +49,7 @@ def link_files(distributions: Collection[Distribution], folder: Path) -> None:
             parts = file.parts
             if parts[0] == ".." or parts[0] == "__pycache__":
                 continue
-            # A namespace: `google` and `backports` have parts of many distributions.
+            # A namespace: `google` and `backports` contain parts of many distributions.
             shared = len(parts) > 2 and not parts[0].endswith("-info") and not any(root.glob(f"{parts[0]}/__init__.*"))
             link = folder.joinpath(*parts[: 2 if shared else 1])
             if not link.exists():
@@ -66,6 +66,6 @@ def environment(folder: Path, wheels: Collection[Path], distributions: Collectio
     command = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet", *install]
     subprocess.run(command, check=True)
     (packages,) = (folder / "venv").glob("[lL]ib/**/site-packages")
-    # Found after the wheels' own files, and its own .pth files, which lead to the checkout, are not heeded.
+    # The folder is searched after the wheels' own files, and its .pth files, which lead to the checkout, are ignored.
     (packages / "dependencies.pth").write_text(f"{folder / 'dependencies'}\n")
     return programs

@@ -1,4 +1,4 @@
-"""By which of the interpreter's instructions elements are taken: while one call takes all, no other thread runs."""
+"""Which of the interpreter's instructions take elements: while one call takes all, no other thread runs."""
 
 import dis
 import sys
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 T = TypeVar("T")
 
 
-# With where it caches what it knows of generators, in Python 3.12.
+# Includes the place where Python 3.12 caches what it knows about generators.
 LOOPS = ("FOR_ITER", "CACHE")
 
 
 class Elements(tuple[T, ...]):
-    """Elements that note what takes several of them: a loop has an instruction for each."""
+    """Elements that note which instructions take several of them: a loop has an instruction for each."""
 
     taken_at_once: set[str]
 
@@ -35,7 +35,7 @@ class Elements(tuple[T, ...]):
 
 
 class Column(np.ndarray[Any, np.dtype[np.int64]]):
-    """Numbers ``[n]``; ``lists`` has how many of them each call made objects of."""
+    """Numbers ``[n]``; ``lists`` records how many of them each call turned into objects."""
 
     lists: list[int]
 

@@ -12,7 +12,7 @@ ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFA
 
 
 class ObjectStore:
-    """A server that may be stopped and started again, at the same address and with what it held."""
+    """A server that may be stopped and started again, with the same address and contents."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -32,11 +32,11 @@ class ObjectStore:
 
 @contextmanager
 def running_object_store(bucket: str) -> Iterator[ObjectStore]:
-    """Serve one empty bucket to this process and to those that it starts."""
+    """Serve one empty bucket to this process and to the processes that it starts."""
     store = ObjectStore()
     store.start()
-    # fsspec keeps file systems by their arguments, and the server's address is not among them: what another test used
-    # before leads to a server that is gone.
+    # fsspec caches file systems by their arguments, and the server's address is not among them: a file system that
+    # another test used leads to a server that is gone.
     file_systems = fsspec.get_filesystem_class("s3")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ENVIRONMENT.items():
@@ -49,6 +49,6 @@ def running_object_store(bucket: str) -> Iterator[ObjectStore]:
             yield store
         finally:
             file_systems.clear_instance_cache()
-            # Buckets belong to the process, not to the server, and would be there in the next one.
+            # Buckets belong to the process, not to the server, and would still exist in the next server.
             urllib.request.urlopen(f"{store.address}/moto-api/reset", data=b"").close()
             store.stop()

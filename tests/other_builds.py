@@ -1,7 +1,7 @@
-"""Polars and NumPy as another build of them, or another processor, may be: of what is equal, they take the last first.
+"""Polars and NumPy as they may behave in other builds or on other processors: they take the last of equal values first.
 
-Both say that they keep no order unless asked to. Which one they happen to have depends on the instructions that a
-processor has and on the number of its cores.
+Both state that they keep no order unless asked to. The order that results depends on the instructions that a processor
+has and on the number of its cores.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ import pytest
 
 @contextmanager
 def last_of_equals_first() -> Iterator[None]:
-    """Within the block, whatever keeps no order has the reverse one."""
+    """Within the block, reverse the order of whatever keeps no order."""
     with pytest.MonkeyPatch.context() as patch:
         for kind in (pl.DataFrame, pl.LazyFrame):
             patch.setattr(kind, "sort", _sort(kind.sort))
@@ -43,7 +43,7 @@ def _chosen(sort: Callable[..., Any], *, largest: bool) -> Callable[..., Any]:
 
 
 class _Groups:
-    """Groups in the reverse order; the rows of each keep theirs."""
+    """Groups in reverse order; the rows of each group keep their order."""
 
     def __init__(self, groups: Any) -> None:
         self._groups = groups

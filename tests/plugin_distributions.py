@@ -13,13 +13,13 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 def write_distribution(
     folder: Path, modules: Mapping[str, str], points: Mapping[str, Mapping[str, str]], name: str = "stepscope-mine"
 ) -> None:
-    """Write the version 1.2 of a distribution.
+    """Write version 1.2 of a distribution.
 
     Args:
-        folder: what is to be on the path.
-        modules: text of each module by name, or of another file by its path: what has a slash in it.
+        folder: the folder that is to be on the path.
+        modules: text of each module by name, or of another file by its path, which contains a slash.
         points: by group, such as "analyses", places of records by the name of their entry point.
-        name: the distribution's.
+        name: the distribution's name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for module, text in modules.items():
@@ -39,7 +39,7 @@ EXAMPLE = REPOSITORY / "examples" / "plugin"
 
 
 def pip_install(project: Path, folder: Path) -> None:
-    """Have pip install a project into a folder, alone: what it depends on is installed already."""
+    """Have pip install only a project into a folder: its dependencies are installed already."""
     alone = ["--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", *alone, "--target", str(folder), str(project)]
     installed = subprocess.run(pip, capture_output=True, text=True)
@@ -47,7 +47,7 @@ def pip_install(project: Path, folder: Path) -> None:
 
 
 def points_of(project: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the entry points of a pyproject.toml's table as `write_distribution` takes them."""
+    """Return the entry points of a pyproject.toml's table in the form that `write_distribution` takes."""
     return {group.removeprefix("stepscope."): places for group, places in project["entry-points"].items()}
 
 

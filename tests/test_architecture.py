@@ -46,7 +46,7 @@ LAYERS: dict[str, set[str]] = {
     "dashboard.debugger": {"dashboard.server", "dashboard.tensorboard"},
     "dashboard.embeddings": {"dashboard.server", "dashboard.export", "dashboard.projections"},
     "dashboard.runs": {"dashboard.server", "dashboard.page", "dashboard.tensorboard"},
-    # What panels are made of: the contract, cards, groups, steps.
+    # The parts that panels are made of: the contract, cards, groups, steps.
     "dashboard.panels": {"dashboard.server", "dashboard.page", "dashboard.runs"},
     "dashboard.curves": {
         "dashboard.server",
@@ -57,7 +57,7 @@ LAYERS: dict[str, set[str]] = {
         "dashboard.runs",
         "dashboard.panels",
     },
-    # A panel knows no other panel: what two of them need is in a room below.
+    # A panel knows no other panel: code that two of them need is in a room below.
     **{f"dashboard.panels.{panel}": FOR_PANELS for panel in PANELS},
     "dashboard.panels.registry": {
         "dashboard.panels",
@@ -97,7 +97,7 @@ LAYERS: dict[str, set[str]] = {
 
 def modules() -> dict[str, Path]:
     """Every module of the rooms by its dotted name under ``stepscope``; a package's is its ``__init__.py``."""
-    # Below all rooms: what records of other distributions are found by.
+    # Below all rooms: the module that finds records of other distributions.
     found = {"plugins": REPOSITORY / "stepscope" / "plugins.py"}
     for room in ROOMS:
         for path in (REPOSITORY / room).rglob("*.py"):
@@ -112,10 +112,10 @@ MODULES = modules()
 def imports_of(path: Path) -> Iterator[str]:
     """The modules of the rooms that a module imports: at its top, inside functions, and under TYPE_CHECKING.
 
-    ``from package import name`` imports the submodule where that is one, else the package. A submodule is not its
-    package: whoever imports ``package.submodule`` does not import what ``package/__init__.py`` has in store for those
-    who import the package, which so may import from its submodules. Modules named by texts, as registries do that
-    import when asked, do not count: that is what they are for.
+    ``from package import name`` imports the submodule if there is one of that name, else the package. A submodule is
+    not its package: importing ``package.submodule`` does not import what ``package/__init__.py`` offers to those who
+    import the package, so that the package may import from its submodules. Modules named in strings, as in registries
+    that import on demand, do not count: that is what the strings are for.
     """
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
@@ -183,7 +183,7 @@ def test_circles_are_found() -> None:
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    """No circle of imports, lazy ones included: one that is hidden inside a function is a circle all the same."""
+    """No import circles, lazy imports included: a circle that is hidden inside a function is still a circle."""
     assert circles(imports()) == []
 
 
@@ -227,7 +227,7 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.listed",
         "summary.full_install",
         "summary.cache_folder",
-        # Traces of many ranks are parts of work: where these run knows nothing of what they are.
+        # Traces of many ranks are parts of work, and the code that runs these parts knows nothing of their nature.
         "summary.engine",
     )
     for path in (REPOSITORY / "profiler").rglob("*.py"):
@@ -237,8 +237,8 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
 
 
 def test_everything_is_imported_from_stepscope() -> None:
-    """By its bare name a room would be a second copy of itself, with types that are not those of the first."""
-    # Environments are folders with a dot, and hold thousands of modules.
+    """Imported by its bare name, a room would be a second copy of itself, with types that differ from the first's."""
+    # Environments are in folders whose names begin with a dot, and hold thousands of modules.
     tops = [
         top for top in REPOSITORY.iterdir() if top.is_dir() and not top.name.startswith(".") and top.name != "stepscope"
     ]
@@ -246,7 +246,7 @@ def test_everything_is_imported_from_stepscope() -> None:
     assert {Path(__file__), REPOSITORY / "summary" / "writer.py"} < set(paths)
     for path in paths:
         text = path.read_text()
-        # To parse all of them takes seconds.
+        # Parsing all of them takes seconds.
         if not re.search(rf"import\s.*\b({'|'.join(ROOMS)})\b|from\s+({'|'.join(ROOMS)})\b", text):
             continue
         for node in ast.walk(ast.parse(text)):
@@ -273,26 +273,26 @@ def test_no_source_of_others_and_no_address_off_the_host_is_in_the_pages_modules
 
 
 def test_no_two_modules_beside_each_other_differ_by_an_s_alone() -> None:
-    """Such names do not say which of them has what."""
+    """Such names do not tell which module has what."""
     modules = {name for name, path in MODULES.items() if path.name != "__init__.py"}
     assert not {name for name in modules if name + "s" in modules}
 
 
 def test_nothing_counts_values_while_it_holds_the_interpreters_lock() -> None:
-    """Nobody else is answered while NumPy hashes millions of integers, compares their rows along an axis, or numbers
-    them.
+    """No other request is answered while NumPy hashes millions of integers, compares their rows along an axis, or
+    numbers them.
     """
     for path in MODULES.values():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "np.unique":
                 wanted = {each.arg for each in node.keywords}
-                # With these it sorts; to number values it sums booleans up.
+                # With these arguments it sorts; to number values, it sums booleans.
                 sorts = wanted & {"return_index", "return_counts"} and not wanted & {"axis", "return_inverse"}
                 assert sorts, f"{path.name}: see summary/distinct.py"
 
 
 def test_messages_of_others_are_parsed_within_bounds() -> None:
-    """A message of some megabytes may take gigabytes in memory."""
+    """A message of a few megabytes may take gigabytes of memory."""
     of_the_caller = {"summary/foreign_protos.py", "summary/graphs/dispatch.py", "summary/graphs/from_onnx.py"}
     own = {"summary/bounded_messages.py", "summary/v2/hp.py"}
     found = {

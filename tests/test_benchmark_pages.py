@@ -1,4 +1,4 @@
-"""docs/benchmarks.md and README's rows are what is made of the figures that are kept."""
+"""docs/benchmarks.md and README's rows match what is generated from the stored figures."""
 
 import re
 from pathlib import Path

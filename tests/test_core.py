@@ -1,4 +1,4 @@
-"""What stepscope-core is for works with what it depends on, and nothing else."""
+"""Everything stepscope-core is for works with its dependencies and nothing else."""
 
 import json
 import subprocess
@@ -19,12 +19,12 @@ _BEYOND_CORE: Final = ("numba", "polars", "watchdog", "regex", "fsspec", "h5py",
 
 
 def without_others(code: str) -> "subprocess.CompletedProcess[str]":
-    """Runs Python code where only the modules of stepscope-core and of what it depends on can be imported."""
+    """Runs Python code where only the modules of stepscope-core and of its dependencies can be imported."""
     core = {*closure(needs(REPOSITORY / "core/pyproject.toml")), *OWN}
     others = sorted(
         module for module, owners in packages_distributions().items() if not core & set(map(canonicalize_name, owners))
     )
-    # With the lowest versions of core's dependencies they are not even installed.
+    # In tests with the lowest versions of core's dependencies, these are not even installed.
     installed = {name for name in _BEYOND_CORE if find_spec(name) is not None}
     assert installed <= set(others)
     blocked = f"import sys\nsys.modules.update(dict.fromkeys({others!r}))\n{code}"

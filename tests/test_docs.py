@@ -76,9 +76,9 @@ def test_every_file_that_the_guide_for_contributors_names_is_there() -> None:
 
 
 def paths_that_are_not_there(text: str) -> list[str]:
-    """Return what a text calls a file or a folder of the code, in backquotes, and none is.
+    """Return the paths in backquotes that a text presents as files or folders of the code, but that do not exist.
 
-    A path may begin anywhere below the top folders that its chapter names; ``<name>`` and ``*`` stand for any name.
+    A path may begin anywhere below the top folders that its chapter names; ``<name>`` and ``*`` match any name.
     """
     wrong = []
     for chapter in re.split(r"(?m)^## ", re.sub(r"(?ms)^```.*?^```$", "", text)):
@@ -130,5 +130,5 @@ def test_a_file_of_the_design_that_is_gone_is_found() -> None:
 
 
 def test_every_column_of_every_analysis_is_documented() -> None:
-    """Write the page again by: python -m docs.analysis_columns."""
+    """Write the page again with: python -m docs.analysis_columns."""
     assert analysis_columns.PAGE.read_text() == analysis_columns.written()

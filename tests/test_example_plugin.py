@@ -1,4 +1,4 @@
-"""What the example plug-in adds beside its panel: a kind, a trace format and a verb."""
+"""What the example plug-in adds besides its panel: a kind, a trace format and a verb."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The documentation of what other distributions may add has all that there is."""
+"""The documentation of what other distributions may add is complete."""
 
 import re
 from inspect import get_annotations

@@ -1,4 +1,4 @@
-"""What other distributions add: one file and one line each, seen wherever built-in records are; failures survived."""
+"""Other distributions' additions: one file and one line each, seen wherever built-in records are; failures survived."""
 
 import ast
 import dataclasses

@@ -1,4 +1,4 @@
-"""What is around the code: the image of the dashboard, linted everywhere and built where Docker is, and public CI."""
+"""The files around the code: the dashboard's image, linted everywhere and built where Docker exists, and public CI."""
 
 import platform
 import re
@@ -15,7 +15,7 @@ HADOLINT = Path(sysconfig.get_path("scripts")) / "hadolint"
 
 
 def has_docker() -> bool:
-    """Whether there is the command and a daemon that answers."""
+    """Whether the command exists and a daemon answers."""
     return (
         shutil.which("docker") is not None and subprocess.run(["docker", "info"], capture_output=True).returncode == 0
     )

@@ -1,4 +1,4 @@
-"""A browser test that fails by chance: a failure at home, in CI a second try that is told of."""
+"""A browser test that fails by chance: a failure locally, and in CI a second try that is reported."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The documentation as a site: every page, link and anchor is there, and nothing is asked of other hosts."""
+"""The documentation as a site: every page, link and anchor exists, and nothing is requested from other hosts."""
 
 import json
 import os
@@ -16,7 +16,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build it strictly: a page, link or anchor that is missing, and a docstring that cannot be read, is an error."""
+    """Build it strictly: a missing page, link or anchor, or a docstring that cannot be read, is an error."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
@@ -48,5 +48,5 @@ def test_the_pages_load_nothing_from_other_hosts(site: Path) -> None:
         r"<(?:script|img|iframe|source)[^>]*\ssrc=\"?https?:|<link[^>]*rel=\"?stylesheet[^>]*href=\"?https?:"
     )
     assert [path for path in site.rglob("*.html") if loaded.search(path.read_text())] == []
-    # Material's box of the repository asks GitHub for its stars.
+    # Material's repository box asks GitHub for the repository's stars.
     assert 'data-md-component="source"' not in (site / "index.html").read_text()

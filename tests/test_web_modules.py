@@ -25,7 +25,7 @@ WRITERS_TO_WINDOW = {"web/core/dash.ts", "web/debug.ts"}
 
 
 def imports(path: Path, *, types: bool = False, later: bool = False) -> Iterator[Path]:
-    """The modules that a module imports: for what they do, and if asked for types alone, or while it runs."""
+    """The modules that a module imports for their code and, on request, those that it imports for types or later on."""
     text = _COMMENT.sub("", path.read_text("utf-8"))
     for found in _IMPORT.finditer(text):
         if types or not found["type"]:

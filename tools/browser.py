@@ -6,7 +6,7 @@ from typing import Final
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS: Final = (
-    # Containers rarely allow the browser its own sandbox; it only ever opens pages of this machine.
+    # Containers rarely allow the browser its own sandbox; it only ever opens pages on this machine.
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",

@@ -113,7 +113,7 @@ def _random_step(random: Random) -> int:
 def random_value(random: Random) -> Summary.Value:
     number = random.choice([0.0, 1.5, -2.0, float("nan"), float("inf"), random.random()])
     tag = random.choice(_SCALAR_TAGS)
-    # At times as another file of the run would not have it.
+    # Sometimes a tag that other files use differently.
     any_tag = random.choice([*_SCALAR_TAGS, "t", "note"]) if random.random() < 0.1 else ""
     int64 = TensorProto(dtype=types_pb2.DT_INT64, int64_val=[7])
     match random.randint(0, 13):

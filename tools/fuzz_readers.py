@@ -138,7 +138,7 @@ def fuzz_cache(random: Random) -> None:
     source = MemorySource()
     with tempfile.TemporaryDirectory() as folder, patch("stepscope.summary.kept_files.LEAST_CACHED", 1):
         for _ in range(random.randint(2, 4)):
-            # One or the other: of a file that has grown, what was read is not compared from beginning to end.
+            # One or the other: data already read from a file that has grown is not compared in full.
             if random.random() < 0.3:
                 path = random.choice(_RUN_FILES)
                 source.put(path, damaged(source.content(path), random))

@@ -184,7 +184,7 @@ def plainly_shown(readings: Sequence[Reading]) -> dict[str, list[tuple[int, str,
     """Return what a run of several files shows, by tag: step, wall time, number; restarts follow the guide."""
     files = _Files([reading for reading in readings if reading.stream or reading.wall_times])
     kind_of_tag: dict[str, str] = {}
-    # What has no points may have said what they are.
+    # Files without points may still state kinds of tags.
     pointless = [reading for reading in readings if not (reading.stream or reading.wall_times)]
     for reading in (*files.readings, *pointless):
         for tag, kind in reading.kinds.items():
@@ -234,7 +234,7 @@ def _shown(tag: str, kind: str, files: _Files) -> list[tuple[int, str, str]]:
             for other, at, step in restarts
         )
     ]
-    # Files that were written at once, or are joined by others that were, are one stretch.
+    # Files written at the same time, directly or linked by others, form one stretch.
     holding = sorted({number for number, _, _ in points})
     stretch = {number: number for number in holding}
     for before, number in itertools.pairwise(holding):

@@ -97,7 +97,7 @@ REFUSED: Final = {
 """By reason, words in lower case and their replacements; a star stands for letters before or after."""
 INSTEAD: Final = {words: (reason, instead) for reason, group in REFUSED.items() for words, instead in group.items()}
 ALLOWED: Final = re.compile(
-    # Settings as they were once called, which old addresses have; and lines of which codespell is told the same.
+    # Former names of settings, which old addresses have; and lines that codespell is told to ignore, too.
     r"former_(names|values)|codespell:ignore"
 )
 KINDS: Final = frozenset({".py", ".pyi", ".ts", ".js", ".css", ".md", ".toml", ".yml", ".yaml", ".sh"})
@@ -119,7 +119,7 @@ class Found(NamedTuple):
 def refused(path: Path, text: str) -> Iterator[Found]:
     """Yield the refused words of a text, line by line."""
     small = text.lower()
-    # To look for a fixed text is hundreds of times faster than to try expressions.
+    # Finding fixed text is hundreds of times faster than trying expressions.
     looked_for = [words for words in INSTEAD if words.strip("*") in small]
     if not looked_for:
         return

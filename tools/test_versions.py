@@ -30,7 +30,7 @@ TESTS: Final = {
         "tests/summary",
         "tests/profiler",
         "tests/test_core.py",
-        # Of the command, and of loops.
+        # For the command, and for loops.
         "--ignore=tests/summary/test_kinds_registry.py",
         "--ignore=tests/summary/debugger/test_many_at_once.py",
     ],
@@ -58,12 +58,12 @@ def run_tests(python: Path, which: str, resolution: str, folder: Path, arguments
     listed = [word for file in PROJECTS[which] for word in ("--requirement", str(REPOSITORY / file))]
     for file, extra in EXTRAS[which]:
         listed += tomllib.loads((REPOSITORY / file).read_text())["project"]["optional-dependencies"][extra]
-    # The lowest that have wheels for this Python: older ones cannot be had there by those who have no compilers.
+    # The lowest versions with wheels for this Python: older ones cannot be installed there without compilers.
     wheels = ["--only-binary", ":all:"]
     commands: list[list[str]] = [
         ["uv", "venv", "--quiet", "--python", str(python), str(folder)],
         [*install, *wheels, "--resolution", resolution, *listed, "--editable", str(REPOSITORY / "core")],
-        # The command says its version, which is that of the distribution.
+        # The command reports its version, which is that of the distribution.
         *([[*install, "--no-deps", "--editable", str(REPOSITORY)]] if which == "whole" else []),
         [*install, *TEST_TOOLS],
         ["uv", "pip", "list", "--python", str(programs / "python")],

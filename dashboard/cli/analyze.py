@@ -185,7 +185,7 @@ def _places(given: str) -> list[str]:
 def _are_ranks(given: Sequence[str], paths: Sequence[str], found: "CollectedRanks") -> bool:
     """Return whether several traces are treated as ranks of one job; for a folder, report this on standard error."""
     if len(given) > 1:
-        # Named one by one, they are meant so.
+        # Traces named one by one are meant as ranks.
         return True
     by_file = [_RANK.search(path.rpartition("/")[2]) for path in paths]
     by_name = None not in by_file and len({match[1] for match in by_file if match}) == len(paths)
@@ -307,7 +307,7 @@ def _print_text(
     answers: Sequence[Answer], shared: "Mapping[str, pl.DataFrame]", ranks: "CollectedRanks | None", top: int
 ) -> None:
     with standard_output() as stream:
-        # Written as bytes, so that a terminal's or a pipe's encoding does not matter.
+        # Written as bytes, so that the encoding of a terminal or pipe does not matter.
         console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
         with console.capture() as captured:
             for answer in answers:

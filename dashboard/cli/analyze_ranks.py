@@ -177,7 +177,7 @@ def gathered(
     if ranks is None or not ranks.ranks:
         raise TraceError(next(iter(progress.failures.values())))
     if store.address == default_store():
-        # What lies elsewhere is somebody's to keep.
+        # A store elsewhere is left to its owner.
         store.prune()
     if store.problem:
         print(printable(f"Results are not cached for the next run: {store.problem}."), file=sys.stderr)

@@ -46,7 +46,7 @@ class ConvertVerb:
         Raises:
             UserError: the file is not a trace, the format is unknown, or the output cannot be written.
         """
-        # The compiled loops of the readers take long to import, and the other verbs do without them.
+        # The compiled loops of the readers take long to import, and the other verbs do not need them.
         from stepscope.profiler.traces import load_trace
 
         target: TraceFormat = arguments.to or _format_of(arguments.output)

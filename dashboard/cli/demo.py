@@ -40,7 +40,7 @@ class DemoVerb:
         if arguments.folder is not None:
             put_samples(arguments.folder)
             return ServeVerb.run_with(arguments, check_logdirs([str(arguments.folder)], console), console)
-        # The next start has a folder of another name, for which what was kept of this one would be of no use.
+        # The next start uses a folder of another name, for which anything cached for this one would be useless.
         arguments.no_cache = True
         owned = OwnedFolder("demo")
         try:

@@ -47,12 +47,12 @@ def import_dash() -> None:
             del loaded[_NOTEBOOKS]
     if _MANTINE in loaded or is_any_installed():
         return
-    # The package takes all names of this module, whose own imports are all components.
+    # The package takes all names from this module, which itself only imports components.
     none: Any = ModuleType(f"{_MANTINE}._imports_")
     none.__all__ = []
     loaded[none.__name__] = none
     package: Any = importlib.import_module(_MANTINE)
-    # Not when they are first used: a page is told at its beginning in which places components have others.
+    # Not on first use: a page is told at its beginning where components contain other components.
     for name in COMPONENTS:
         component = getattr(importlib.import_module(f"{_MANTINE}.{name}"), name)
         component._js_dist, component._css_dist = package._js_dist, package._css_dist

@@ -52,7 +52,7 @@ class IndexVerb:
         Raises:
             UserError: there is no such log directory or engine, or the index cannot be written.
         """
-        # What reads takes long to import; a wrong path is told before.
+        # The imports for reading take long; a wrong path is reported before them.
         source = check_logdirs(arguments.logdir)
         if arguments.engine is not None and arguments.to is None:
             raise UserError(
@@ -67,7 +67,7 @@ class IndexVerb:
         if arguments.engine is None or index is None:
             from stepscope.summary.index_places import index_in_cache
 
-            # A large file has a cache file of its own there.
+            # In the cache, a large file has a cache file of its own.
             cached = index is None
             index = index_in_cache(source) if index is None else index
             totals = _read(source, index, console, cached=cached)

@@ -39,7 +39,7 @@ def make_parser(requested: str) -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"stepscope {version('stepscope')}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    # Those of others are looked for where they are asked for, or listed.
+    # Verbs of other distributions are looked up only if requested or listed.
     for listed in VERBS if requested in _OWN else all_verbs():
         of_verb = verbs.add_parser(listed.name, help=_literal(listed.help), description=listed.help)
         if listed.name == requested:
@@ -88,7 +88,7 @@ def with_verb(arguments: Sequence[str]) -> list[str]:
     first = arguments[0] if arguments else ""
     if first in {"-h", "--help", "--version", *_OWN}:
         return list(arguments)
-    # A file of that name comes after a verb, as it does for Stepscope's own.
+    # A file of that name must follow a verb, as with Stepscope's own verbs.
     if first and not first.startswith("-") and first in {verb.name for verb in OTHERS.records()}:
         return list(arguments)
     places: list[str] = []

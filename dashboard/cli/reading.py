@@ -121,7 +121,7 @@ def _look_at_folder(given: str, waiting: Console | None) -> None:
 
 
 def _look_at_file(given: str, path: Path) -> None:
-    # It takes long to import, and folders need it not.
+    # This takes long to import, and folders do not need it.
     from stepscope.dashboard.traces.folders import is_trace_file
     from stepscope.summary.companions import is_event_file
 
@@ -136,7 +136,7 @@ def _look_at_file(given: str, path: Path) -> None:
 
 def read_logdir(given: Sequence[str], *, keep_superseded: bool = False) -> "Snapshot":
     """Return a snapshot of the log directories; raises the errors of `check_logdirs`."""
-    # A server that starts reads later.
+    # A starting server does not need this until later.
     from stepscope.summary.logdir import Logdir
 
     return Logdir(check_logdirs(given), keep_superseded=keep_superseded).update()
@@ -152,7 +152,7 @@ def standard_output() -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # Python would complain when it flushes at exit.
+        # Otherwise Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

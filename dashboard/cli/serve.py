@@ -275,7 +275,7 @@ def path_prefix(text: str) -> str:
 
 def capture_address(text: str) -> "Address":
     """Check an address for ``--capture``. Raises ArgumentTypeError if it is invalid."""
-    # It takes long to import, and few programs are recorded by pages of other machines.
+    # This takes long to import, and few programs are recorded from pages on other machines.
     from stepscope.profiler.client import parse_address
 
     try:

@@ -102,7 +102,7 @@ class Start:
                 with self._changing:
                     if self._ends:
                         return
-                    # Where nothing was kept of a start before, none has compiled loops: the page comes first.
+                    # If nothing was kept from an earlier start, none has compiled the loops: the page comes first.
                     look = serving.follow(live, self._console, look_later=self._first is None)
                     self._live = live
                 app = serving.make_app(live, self._access, self._captures, front)
@@ -111,7 +111,7 @@ class Start:
             self._opening.end()
             self.server.should_exit = True
             return
-        # A page that came sooner would show that nothing is read yet, and ask for all once more.
+        # A page that came sooner would show that nothing has been read yet, and request everything again.
         live.wait_for_first(MOST_WAIT_SECONDS)
         if not self._opening.open(app):
             return
@@ -134,7 +134,7 @@ class Start:
 
     async def _keep_first_answers(self, app: "FastAPI") -> None:
         """Store answers so that the next start of this installation has those that this one could not give at once."""
-        # What other distributions bring may change without them being installed again.
+        # Plug-ins of other distributions may change without being reinstalled.
         first = None if app.state.has_plugins else await ask_for(app, self._access, app.state.scripts, self._first)
         if first is None:
             self._kept.forget()

@@ -32,7 +32,7 @@ def _reload_interval(value: str) -> list[str]:
         once = float(value) == 0
     except ValueError:
         once = False
-    # 0 loads once in TensorBoard; here the files are followed all the same, rarely.
+    # In TensorBoard, 0 loads once; here the files are still followed, but rarely.
     return [f"--reload-interval={3600 if once else value}"]
 
 

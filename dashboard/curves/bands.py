@@ -90,7 +90,7 @@ def _interpolated(curves: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floa
 def _bucketed(curves: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     low = min(float(x[0]) for x, _ in curves)
     high = max(float(x[-1]) for x, _ in curves)
-    # In quarters where the extent is beyond float64.
+    # Scaled to a quarter if the extent exceeds float64.
     scale = 1.0 if math.isfinite(high - low) else 0.25
     low, high = low * scale, high * scale
     buckets = BUCKETS if high > low else 1

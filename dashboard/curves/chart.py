@@ -204,7 +204,7 @@ def _lines(
             "label": group.label, "tag": spec.tag, "side": spec.side, "dash": index,
             "runs": [member.about["run"] for member in members],
         }  # fmt: skip
-        # One run has no spread.
+        # A single run has no spread.
         low, high = (joined.low, joined.high) if len(members) > 1 else (None, None)
         lines.append(Line(about, joined.x, joined.y, low, high, {"members": joined.members}))
     return [*lines, *(line for run, line in by_run.items() if run not in table.group_of)]
@@ -226,7 +226,7 @@ def _run_line(series: Series, table: RunTable, settings: CurveSettings, axis: Ax
         extra["step"] = columns.steps.astype(np.float64)
     low, high = (_edge(table, series.run, tag, columns) for tag in (spec.low_tag, spec.high_tag))
     line = Line(about, x, columns.values, low, high, extra)
-    # Points of several writers lie in the order of their steps, which is not that of other axes.
+    # Points of several writers are in the order of their steps, not in that of other axes.
     return line if series.writers == 1 or axis.kind == "step" else line.ordered(np.argsort(x, kind="stable"))
 
 

@@ -68,7 +68,7 @@ def choose(line: Line, window: tuple[float, float] | None, most: int) -> DrawnLi
         if len(hit):
             inside = inside[max(hit[0] - 1, 0) : hit[-1] + 2]
         else:
-            # Nothing in it: the line crosses it, from the last point before to the first behind.
+            # No point inside: the line crosses the window, from the last point before it to the first after it.
             before = np.flatnonzero(x < window[0])[-1:]
             behind = np.flatnonzero(x > window[1])[:1]
             inside = inside[np.concatenate([before, behind])]

@@ -127,7 +127,7 @@ def curve_routes(
         state = state_of(live)
 
         async def made() -> bytes:
-            # Pages have other versions of a chart where one of them lags behind; what they lack is the same.
+            # Pages that lag behind have other versions of a chart, but what they lack is the same.
             lacking = await run(LIGHT, wanted, body)
             return await answers.get(state, lacking, lambda: run(LIGHT, drawn, lacking))
 
@@ -168,7 +168,7 @@ def curve_routes(
             most = min(points, MOST_POINTS)
             version = chart_version(spec, table, settings, window, most)
             made = chart(spec, table, settings, window, most, pack, pictured=pictured)
-            # Equal but for the smoothing: the page keeps what it has drawn of the points themselves.
+            # If only the smoothing differs, the page keeps its drawing of the points themselves.
             raw = chart_version(spec, table, replace(settings, smoothing=0.0), window, most)
             of = _PICTURE if made["is_picture"] else ""
             found[key] = {**made, "version": of + version, "raw_version": of + raw, "points": points}

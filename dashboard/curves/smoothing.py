@@ -43,7 +43,7 @@ def _debiased_average(values: NDArray[np.float64], weight: float) -> NDArray[np.
             out[i] = y
             continue
         last = last * weight + (1.0 - weight) * y
-        # Far below what 1 - decay can feel; numbers smaller still would take a hundred times as long to multiply.
+        # Far below the precision of 1 - decay; multiplying even smaller numbers would take a hundred times as long.
         decay = decay * weight if decay > 1e-20 else 0.0
         out[i] = last if weight == 1.0 else last / (1.0 - decay)
     return out

@@ -50,7 +50,7 @@ def findings(opened: OpenedDebug, scalars: Mapping[str, Series]) -> Findings:
         known = {(alert.rule, alert.tensor, alert.step) for alert in noted}
         found = [a for a in judge(opened.data, scalars) if (a.rule, a.tensor, a.step) not in known]
         order = sorted([*noted, *found], key=_when if _knows_steps(opened) else _place)
-        # Where the index knows of nothing bad, there is no need to read all of it once more.
+        # If the index has nothing bad, there is no need to read everything again.
         verdict = first_bad(opened.data) if opened.index.bad.any() else None
         return Findings(verdict, _all_finite(opened) if verdict is None else verdict.sentence, order)
 

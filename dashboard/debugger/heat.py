@@ -237,7 +237,7 @@ def window(
             return _read_window(matrix.figure, read, index, chosen, starts, begin, end, most_columns, chunks)
     first, last = begin // matrix.width, -(-end // matrix.width)
     columns = _starts(first, last, most_columns)
-    # Of one line after the other, as all rows are a copy of the whole matrix.
+    # One line after another, as selecting all rows at once would copy the whole matrix.
     lines = [
         _line(matrix.cells, chosen[begin_row:end_row], columns - first, slice(first, last))
         for begin_row, end_row in pairwise((*starts.tolist(), len(chosen)))

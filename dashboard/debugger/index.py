@@ -62,13 +62,13 @@ def index_of(read: Read, observations: int, tensors: int, known: Index | None = 
         found = read(begin, min(begin + CHUNK, observations))
         first.append(found.steps.min())
         last.append(found.steps.max())
-        # Of a chunk that was there in part, only the rest is counted.
+        # If part of a chunk was already counted, only the rest is added.
         new = slice(max(known.observations - begin, 0), None)
         steps.append(distinct_values(found.steps[new]))
         counts += np.bincount(found.tensors[new], minlength=tensors)
         places = np.flatnonzero(found.bad[new]) + (new.start or 0)
         bad += np.bincount(found.tensors[places], minlength=tensors)
-        # Backwards, as the last one that is written stays.
+        # Backward, as the value written last stays.
         places = places[::-1]
         fresh = places[first_bad[found.tensors[places]] < 0]
         first_bad[found.tensors[fresh]] = begin + fresh

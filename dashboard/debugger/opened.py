@@ -250,13 +250,13 @@ class OpenedDebug:
         taken = list(dict.fromkeys(made.inputs))[:MOST_LINKS]
         if exact is not None:
             links = [self._link(taken) for taken in dict.fromkeys(exact) if taken is not None][:MOST_LINKS]
-            # An operation of a graph always takes the same, even where that was not observed this time.
+            # An operation of a graph always takes the same inputs, even if some were not observed this time.
             known = {link.tensor for link in links}
             missing = taken if made.phase == "graph" and None in exact else []
             return [*links, *(Link(tensor, None) for tensor in missing if tensor not in known)]
         latest = self.latest(taken, number)
         step = int(self.one(number).steps[0])
-        # What did not run in this step, as a branch that was not taken, made nothing of what came of it.
+        # An input that was not computed in this step, as in a branch not taken, contributed nothing.
         return [
             Link(tensor, found if found is not None and int(self.one(found).steps[0]) == step else None)
             for tensor in taken

@@ -51,7 +51,7 @@ class DebugSource:
 
 def has_debug_data(snapshot: Snapshot) -> bool:
     """Return whether a log directory has any recording or dump."""
-    # Either of these tells of a recording in some run, without a look at each for every view.
+    # Either of these shows that some run has a recording, without a look at each run for every view.
     return has_dumps(snapshot) or may_have_recording(snapshot.kinds, snapshot.tags)
 
 
@@ -105,7 +105,7 @@ class DebugCache(OpenedCache[DebugSource, OpenedDebug]):
     def __init__(self, dumps: DumpCache | None = None, *, most: int = MOST_OPENED, max_bytes: int = MOST_BYTES) -> None:
         super().__init__(self._read, DebugUnavailableError, most=most, max_bytes=max_bytes)
         self._dumps: Final = DumpCache() if dumps is None else dumps
-        # What the cache forgets is not held here.
+        # Entries that the cache forgets are not held here.
         self._latest: Final[WeakValueDictionary[str, OpenedDebug]] = WeakValueDictionary()
         self._latest_lock: Final = Lock()
         self._matrices: Final = MatrixCache()

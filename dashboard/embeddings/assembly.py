@@ -134,7 +134,7 @@ def row_hashes(points: NDArray[np.float32]) -> NDArray[np.uint64]:
     hashes = np.empty(len(points), np.uint64)
     step = max(1, _PIECE // points.shape[1])
     for begin in range(0, len(points), step):
-        # Plus 0 makes of -0.0, which is equal to 0.0, the same bits.
+        # Adding 0 gives -0.0 the same bits as 0.0, to which it is equal.
         bits = (points[begin : begin + step] + np.float32(0)).view(np.uint32)
         hashes[begin : begin + step] = (bits * multipliers).sum(axis=1, dtype=np.uint64)
     return hashes

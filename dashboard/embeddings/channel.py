@@ -31,7 +31,7 @@ class Channel:
     def _listen(self) -> None:
         while (said := worker_protocol.receive(self._source)) is not None:
             self._said.put(said)
-        # At once, whatever the main thread does: nobody wants its result.
+        # At once, whatever the main thread is doing: nobody wants its result.
         os._exit(0)
 
     def next_task(self, seconds: float | None) -> tuple[dict[str, Any], Arrays] | None:

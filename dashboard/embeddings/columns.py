@@ -25,7 +25,7 @@ def column_of_texts(name: str, texts: Sequence[str]) -> Column:
 
 def column_of_numbers(name: str, numbers: NDArray[np.float64]) -> Column:
     """Return a numeric column; NaN marks missing values."""
-    # As text only where there are few of them.
+    # As text only if there are few distinct numbers.
     different = distinct_values(numbers[~np.isnan(numbers)])
     if len(different) > MOST_CATEGORIES:
         return Column(name, "number", None, numbers, (), None)

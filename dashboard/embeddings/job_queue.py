@@ -48,7 +48,7 @@ class Jobs(WorkerPool):
             return known, known.state == "done"
         found = self._from_files(plan.key, plan)
         with self._lock:
-            # Somebody else may have asked for the same meanwhile.
+            # Another caller may have asked for the same meanwhile.
             known = self._known(plan)
             if known is not None:
                 return known, known.state == "done"
@@ -195,7 +195,7 @@ class Jobs(WorkerPool):
             job.times.clear()
             self._set(job, "running")
         else:
-            # It waits like any other, once its worker has put it aside.
+            # The job waits like any other once its worker has suspended it.
             self._say(job, "suspend")
             self._set(job, "queued")
 

@@ -57,7 +57,7 @@ __all__ = [
 
 def has_embeddings(snapshot: Snapshot) -> bool:
     """Return whether the snapshot may have an embedding, without reading any file."""
-    # Keras writes an empty configuration where it was told of no embedding.
+    # Keras writes an empty configuration if no embedding was specified.
     return TENSORS in snapshot.kinds or any(
         isinstance(c, ProjectFile) or (c.relative_path.name == CONFIG_PATTERN and c.size) or is_checkpoint(c)
         for c in snapshot.companions

@@ -136,7 +136,7 @@ def for_next_step(method: Iterative, settings: Mapping[str, Any]) -> dict[str, A
     match chosen:
         case TsneSettings():
             count = max(FEWEST_ITERATIONS, round(chosen.iterations * NEXT_SHARE))
-            # Exaggeration would tear apart what is in its place already.
+            # Exaggeration would tear apart points that are already in place.
             return asdict(replace(chosen, iterations=min(chosen.iterations, count), exaggeration_iterations=0))
         case UmapSettings():
             count = max(FEWEST_ITERATIONS, round((chosen.epochs or 200) * NEXT_SHARE))

@@ -288,7 +288,7 @@ def dataset_for_job(requested: EmbeddingRequests, source: EmbeddingSource, step:
 def _dimensions(settings: Settings, axes: int) -> int:
     if isinstance(settings, PcaSettings):
         return settings.components
-    # A single axis is joined by a second.
+    # A second axis is added to a single one.
     return max(axes, 2) if isinstance(settings, CustomSettings) else settings.dimensions
 
 

@@ -33,7 +33,7 @@ def points_name(of: str, *, sphere: bool = False) -> str:
 def mapped(path: str) -> Points:
     """Return the memory-mapped points of a file. Writes are private to the process and copy the page."""
     points: Points = np.load(path, mmap_mode="c")
-    # Without the subclass, whose every slice is slow to make.
+    # Without the subclass, whose slices are slow to create.
     return np.asarray(points)
 
 
@@ -41,7 +41,7 @@ class PointFiles:
     """A private temporary folder of ``.npy`` files, each of which exists while it is held; thread-safe."""
 
     def __init__(self) -> None:
-        # Points may go, and with them their file, at any moment, also in the midst of what is done here.
+        # Points, and their file with them, may be released at any moment, even in the middle of a method here.
         self._lock: Final = threading.RLock()
         self._folder: OwnedFolder | None = None
         self._holders: dict[str, set[str]] = {}
@@ -81,7 +81,7 @@ class PointFiles:
             for path, holders in list(self._holders.items()):
                 holders.discard(holder)
                 if not holders and self._holders.pop(path, None) is not None:
-                    # Where the file is mapped still and the system minds, it goes with the folder.
+                    # If the system refuses because the file is still mapped, it is deleted with the folder.
                     with contextlib.suppress(OSError):
                         os.unlink(path)
 

@@ -117,7 +117,7 @@ class WorkerProcess:
                 worker_protocol.send(stream, *said)
             stream.close()
         except OSError:
-            # It has ended; the other thread notices.
+            # The worker has ended; the other thread notices.
             return
 
     def _listen(self) -> None:

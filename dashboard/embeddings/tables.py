@@ -50,7 +50,7 @@ def order_of(column: Column, *, descending: bool) -> Rows:
 
     Texts are sorted case-insensitively.
     """
-    # No page needs it before somebody sorts a table.
+    # No page needs this import before a table is sorted.
     import polars as pl
 
     if column.numbers is not None:

@@ -71,7 +71,7 @@ def placed(coordinates: NDArray[np.float32], rows: NDArray[np.int64], wanted: ND
     _, ours, theirs = np.intersect1d(rows, wanted, assume_unique=True, return_indices=True)
     found[theirs] = coordinates[ours]
     missing = np.setdiff1d(np.arange(len(wanted)), theirs, assume_unique=True)
-    # Not all in one place, where the forces between them would have no direction.
+    # Not all at one point, where the forces between them would have no direction.
     spread = float(coordinates.std()) if len(coordinates) else 1.0
     noise = np.random.default_rng(0).normal(0, 1e-2 * spread + 1e-6, (len(missing), coordinates.shape[1]))
     found[missing] += noise.astype(np.float32)

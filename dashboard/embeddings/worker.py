@@ -58,7 +58,7 @@ def _warm(warmer: Callable[[], None]) -> None:
     try:
         warmer()
     except Exception:
-        # Whatever is wrong is told when a task needs it.
+        # Any problem is reported when a task runs into it.
         traceback.print_exc()
 
 
@@ -78,7 +78,7 @@ def lower_priority() -> None:
 
 def main() -> None:
     """Run a worker until it ends."""
-    # What a library prints must not get between the messages: it goes where errors go.
+    # Output printed by libraries must not get between the messages: it goes to standard error.
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     source = os.fdopen(os.dup(0), "rb")

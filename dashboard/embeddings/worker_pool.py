@@ -114,7 +114,7 @@ class WorkerPool:
             worker.wait(5)
         self._points.close()
 
-    # Beginning, under the lock.
+    # Starting jobs, under the lock.
 
     def _prepare(self, job: Job) -> None:
         """Prepare the job in a thread; it then waits for a worker."""
@@ -150,7 +150,7 @@ class WorkerPool:
             job.notes = list(dict.fromkeys([*job.notes, *prepared.notes]))
             job.version += 1
             for index, picture in prepared.pictures.items():
-                # Only what is new: a job that goes on has its own picture.
+                # Only what is new: a job that continues has its own picture.
                 if done or job.pictures[index].coordinates is None:
                     job.show(index, picture)
             if done:
@@ -179,7 +179,7 @@ class WorkerPool:
             entry = next((entry for entry in self._workers.values() if entry.job is None), None)
             if entry is None and len(self._workers) > MOST_RUNNING:
                 parked = [h for h in self._workers.values() if h.job is not None and h.job.state == "paused"]
-                # It comes back here when it is free.
+                # This is called again when the worker is free.
                 for entry in sorted(parked, key=lambda h: h.job.paused_at if h.job else 0.0)[:1]:
                     self._say(entry.job, "suspend")
                 return
@@ -268,7 +268,7 @@ class WorkerPool:
         job.phase = "preparing"
         self._prepare(job)
 
-    # What workers say; called by their threads.
+    # Messages from workers; called by their threads.
 
     def _hear(self, worker: WorkerProcess, message: dict[str, Any], arrays: Arrays) -> None:
         keep: Job | None = None
@@ -286,7 +286,7 @@ class WorkerPool:
                     keep = job if job.state == "paused" else None
                     self._free(entry)
                     if job.state in ("queued", "running"):
-                        # Somebody went on with it while it was being put aside.
+                        # The job was resumed while it was being suspended.
                         self._again(job)
                 case "failed":
                     if job.state != "cancelled":
@@ -365,7 +365,7 @@ class WorkerPool:
                 self._points.release(job.holder)
             self._schedule()
 
-    # Looking after what nobody needs.
+    # Cleanup of what nobody needs.
 
     def _look_after(self) -> None:
         if self._keeper is None and not self._closed:

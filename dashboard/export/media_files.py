@@ -114,7 +114,7 @@ def zip_stream(files: Iterator[MediaFile], most_bytes: int = LARGEST_ZIP) -> Ite
             total += len(file.content)
             used[file.path] += 1
             again = f"_again{used[file.path] - 1}" if used[file.path] > 1 else ""
-            # The time of a ZIP entry cannot be left out; the earliest there is stands for none.
+            # The time of a ZIP entry cannot be omitted; the earliest possible time means none.
             entry = zipfile.ZipInfo(str(file.path.with_name(file.path.stem + again + file.path.suffix)))
             archive.writestr(entry, file.content)
             yield out.taken()

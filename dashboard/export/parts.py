@@ -73,7 +73,7 @@ def export_parts(
     Raises:
         UserError: the engine cannot be used, or an expression of the choice is invalid.
     """
-    # An expression that is none is told before anything is read.
+    # An invalid expression is reported before anything is read.
     _ = choice.series(EMPTY_SNAPSHOT) if table_format is None else choice.table(EMPTY_SNAPSHOT)
     source = sources_of(logdirs)
     parts = cut(logdirs, _of_runs(source.list(), choice.run))

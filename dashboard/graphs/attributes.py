@@ -61,7 +61,7 @@ def attribute_of(value: AttrValue) -> Attribute:
     size = value.ByteSize()
     if field == "tensor":
         text, whole = _tensor_head(value.tensor), False
-        # One stored value may stand for a whole tensor.
+        # A single stored value may represent a whole tensor.
         if size <= LARGE and _elements(value.tensor) <= _MOST_ELEMENTS:
             text = f"{text}: {_tensor_values(value.tensor, 16)}"
             whole = _elements(value.tensor) <= 16

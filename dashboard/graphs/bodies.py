@@ -119,7 +119,7 @@ class _Opener:
                 own = self._functions[part.function]
                 if model.ops[call] in _FIRST_ARGUMENT or model.ops[call] == part.function:
                     arguments.setdefault(call, []).append(_numbered(own, ARGUMENT, offset))
-                    # What a loop's condition yields goes nowhere.
+                    # The result of a loop's condition goes nowhere.
                     if part.attribute != "cond":
                         results.setdefault(call, []).append(_numbered(own, RESULT, offset))
         parts.edges = _led_on(parts.edges, len(model.source), model.ops, arguments, results)

@@ -153,7 +153,7 @@ class Columns:
     def _place_row(self, number: int, sides: Sequence[_Near]) -> None:
         row = self.ordered.rows[number]
         wanted = [self._wanted(vertex, sides) for vertex in row]
-        # What has more links is rather where it wants to be, so that chains with side branches stay straight.
+        # Vertices with more links get closer to their wanted x, so that chains with side branches stay straight.
         weights = [self._weight[v] if any(v in side for side in sides) else _LOOSE for v in row]
         self.x.update(zip(row, nearest(wanted, weights, self._after[number]), strict=True))
 
@@ -181,7 +181,7 @@ class Columns:
         follower = self._followers()
         begun = set(follower.values())
         for first in [vertex for vertex in follower if vertex not in begun]:
-            # The shift of each is what it is to the right of the first, so that the edge is straight.
+            # Each shift is the distance to the right of the first vertex at which the edge is straight.
             run: list[tuple[int, float]] = []
             low, high, shift = float("-inf"), float("inf"), 0.0
             vertex: int | None = first
@@ -212,7 +212,7 @@ class Columns:
             above.setdefault(link.lower, set()).add(link.upper)
         found = {}
         for upper, lowers in below.items():
-            # Of several, the one that goes on.
+            # Of several, the one that continues.
             lower = _only(lowers, below)
             if lower is not None and _only(above[lower], above) == upper:
                 found[upper] = lower
@@ -245,7 +245,7 @@ class Columns:
         if place + 1 < len(row):
             right = row[place + 1]
             high = self.x[right] - self.half(right)[0] - self._gap(vertex, right) - self.half(vertex)[1]
-        # Rounding may have made them differ in the last digit.
+        # Rounding may make these differ from x in the last digit.
         return min(low, self.x[vertex]), max(high, self.x[vertex])
 
     def _place_in_row(self, vertex: int) -> int:

@@ -65,7 +65,7 @@ def compare(before: Tree, after: Tree, limit: int = 5_000) -> Comparison:
 
 
 def _nodes(tree: Tree) -> dict[str, NodeDef]:
-    # One call for all of a million keeps every other thread waiting.
+    # A single call for a million nodes would block all other threads.
     return {name: node for name, node in zip(tree.model.names, tree.model.messages, strict=True)}  # noqa: C416
 
 

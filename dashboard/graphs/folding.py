@@ -56,7 +56,7 @@ def fold(model: GraphModel) -> dict[int, tuple[int, ...]]:
             return dict(sorted(hosts.items()))
         for node in wrong:
             del parts[node]
-    # What depends on what so deeply stays visible, but for plain constants.
+    # Nodes in such deep dependencies stay visible, except for plain constants.
     constants: dict[int, Part] = {
         node: part for node, part in parts.items() if part is Part.CONSTANT and not folding.sources[node]
     }
@@ -175,7 +175,7 @@ class _Folding:
         direct = [other for other in near if other not in parts]
         others = [other for other in near if other in parts]
         if part in (Part.VARIABLE, Part.READ, Part.INITIALIZER):
-            # Neither a first value nor a summary says what a variable is for.
+            # Neither an initial value nor a summary shows what a variable is for.
             others = [o for o in others if parts[o] in (Part.READ, Part.INITIALIZER) and self._targets[o]] + (
                 [o for o in others if parts[o] is Part.ASSIGNMENT] if part is Part.INITIALIZER else []
             )

@@ -193,7 +193,7 @@ def fold_series(groups: Groups, classes: list[int], skipped: Sequence[bool]) -> 
                 following += 1
             classes.append(numbers[of])
         if series_of:
-            # Each stands where its first member stood.
+            # Each series takes the place of its first member.
             own = [series_of.get(entry, entry) for entry in children if groups.kinds[entry] != "series"]
             groups.children[group] = list(dict.fromkeys(own))
 

@@ -91,7 +91,7 @@ def _feedback(flat: Flat) -> set[int]:
     found = {index for index in within if flat.returns[index]}
     rest = [index for index in within if index not in found]
     graph = igraph.Graph(n=flat.count, edges=[flat.pairs[index] for index in rest], directed=True)
-    # Graphs mostly name sources before targets.
+    # Most graphs list sources before targets.
     weights = [1.0 if flat.pairs[index][0] > flat.pairs[index][1] else 3.0 for index in rest]
     return found | {rest[index] for index in graph.feedback_arc_set(weights=weights, method="eades")}
 
@@ -112,7 +112,7 @@ def _layers(flat: Flat, feedback: set[int]) -> tuple[list[int], int]:
     layer = [0] * nodes
     for node in sequence:
         layer[node] = max((layer[other] + 1 for other in above[node]), default=0)
-    # What more edges leave than enter is moved down to where they lead.
+    # Nodes with more outgoing than incoming edges are moved down to their targets.
     for node in reversed(sequence):
         if len(below[node]) > len(above[node]):
             layer[node] = min(layer[other] for other in below[node]) - 1
@@ -150,7 +150,7 @@ def _wrapped(flat: Flat, layer: list[int]) -> tuple[list[int], int]:
         share = whole / max(1, ceil(whole / flat.widest))
         passed, filled = 0.0, -1
         for node in members[number]:
-            # By its middle, so that the last row is not short.
+            # By the middle of the node, so that the last row is not short.
             part = int((passed + flat.widths[node] / 2) / share)
             passed += flat.widths[node]
             row += part != filled

@@ -162,7 +162,7 @@ def _parts(level: Level, groups: Sequence[Sequence[int]]) -> list[_Part]:
 def _part(level: Level, group: Sequence[int], chosen: Sequence[int]) -> _Part:
     nodes = len(level.sizes)
     edges = [level.edges[index] for index in chosen]
-    # One port for each port of the whole level; for a single node one for each place on its border.
+    # One port per port of the whole level; for a single node, one per place on its border.
     single = len(group) == 1
     tops = dict.fromkeys((e.source, e.into if single else None) for e in edges if e.source >= nodes)
     bottoms = dict.fromkeys((e.target, e.out if single else None) for e in edges if e.target >= nodes)
@@ -194,7 +194,7 @@ def _in_parts(
 ) -> Settled:
     parts = _parts(level, groups)
     extents = [_closed_extent(part.level, measures, cache) for part in parts]
-    # High ones first, so that what is beside one another is about as high.
+    # Tallest first, so that parts beside each other are about equally tall.
     ranks = sorted(range(len(parts)), key=lambda index: (-extents[index][1], index))
     parts = [parts[index] for index in ranks]
     settled = [_place_part(part.level, measures, cache) for part in parts]

@@ -162,11 +162,11 @@ def _edges(
     problems: Problems,
 ) -> NDArray[np.int64]:
     """Return the edges, [e, 5]: source, target, output, input, whether it is a control edge."""
-    # Flat, as to make an array of millions of tuples holds up every other thread.
+    # Flat, as creating an array from millions of tuples blocks all other threads.
     cells = array("q")
     for target, node in enumerate(nodes):
         for slot, text in enumerate(node.input):
-            # A name may itself look like an output of another.
+            # A name may itself look like an output of another node.
             name, output, control = (text, 0, False) if text in index else reference(text)
             source = index.get(name)
             if source is not None:
@@ -256,7 +256,7 @@ def _find_cycles(
     """Report cycles as problems, except for TensorFlow's loops, which go back from "NextIteration"."""
     ends_loop = np.array([op in _LOOP_BACK for op in ops], np.bool_)
     forward = np.flatnonzero(~ends_loop[source]) if len(source) else np.zeros(0, np.int64)
-    # Most graphs are written in the order in which they are computed, which no cycle can be.
+    # Most graphs are written in the order of computation, which rules out cycles.
     if (source[forward] < target[forward]).all():
         return
     import igraph

@@ -141,7 +141,7 @@ class _Lines:
         low, high = max(own[0], theirs[0]), min(own[1], theirs[1])
         if low > high:
             return c.x[other]
-        # Both nodes choose the same: straight down from the narrower one's middle.
+        # Both nodes choose the same place: straight down from the middle of the narrower one.
         widths = c.sizes[vertex].width, c.sizes[other].width
         share = (widths[0] > widths[1]) + 0.5 * (widths[0] == widths[1])
         return min(max(c.x[vertex] + share * (c.x[other] - c.x[vertex]), low), high)
@@ -246,7 +246,7 @@ class _Lines:
             return self.top[row], self.bottom[row]
         height = c.sizes[vertex].height
         spare = self.bottom[row] - self.top[row] - height
-        # In a high row, what only leads on is next to that, and what only ends is next to where it comes from.
+        # In a tall row, pure sources are placed next to their targets, and pure targets next to their sources.
         leads, ends = vertex in self._sources, vertex in self._targets
         upper = self.top[row] + spare * (0.5 if leads and ends else 1.0 if leads else 0.0)
         return upper, upper + height

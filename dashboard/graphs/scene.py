@@ -186,7 +186,7 @@ class _View:
         alone = [(aux, hosts) for aux, hosts in tree.hosts.items() if not self._stays(aux)]
         if alone:
             folded = np.array([aux for aux, _ in alone], np.int64)
-            # Each with a single host is part of it, wherever that is visible.
+            # Auxiliary entries with a single host are part of it, wherever it is visible.
             only = np.array([hosts[0] if len(hosts) == 1 else -1 for _, hosts in alone], np.int64)
             stands[folded] = np.where(only >= 0, stands[only], -1)
         return stands
@@ -282,7 +282,7 @@ def _edges(tree: Tree, stands: NDArray[np.int64]) -> tuple[SceneEdge, ...]:
     tensor_of, first_edge, sizes = tree.tensors
     tensors = tensor_of[crossing]
     data = tensors >= 0
-    # A tensor that goes to several nodes inside one group is one tensor.
+    # A tensor that goes to several nodes inside one group counts as one.
     between, tensor = np.divmod(distinct_values(of_edge[data] * max(len(sizes), 1) + tensors[data]), max(len(sizes), 1))
     counts = np.bincount(between, minlength=len(pairs))
     known = sizes[tensor] >= 0

@@ -185,7 +185,7 @@ class Tree:
         for tensor, edge in enumerate(first.tolist()):
             key = (int(model.source[edge]), int(model.source_slot[edge]))
             size = tensor_bytes(model.shapes.get(key), model.dtypes.get(key, ""))
-            # Sizes in damaged graphs may go beyond any number.
+            # Sizes in damaged graphs may be arbitrarily large.
             sizes[tensor] = -1 if size is None else min(size, 1 << 53)
         return of_edge.astype(np.int64), first.astype(np.int64), sizes
 
@@ -302,11 +302,11 @@ def _numbered(
     count = sums.over(ones)
     aux_nodes = np.isin(leaf_of, np.array(sorted(final_hosts), np.int64)).astype(np.int64)
     flops = flops_of(full)
-    # What is computed once, to initialize variables, is no part of what a step costs.
+    # Operations computed once, to initialize variables, are not part of the cost of a step.
     in_step = aux_nodes == 0
     known = ~np.isnan(flops) & in_step
     flop_sums = sums.over(np.where(known, flops, 0.0))
-    # A sum without some of the products would be taken for all of it.
+    # A sum that lacks some of the products would be taken for the whole.
     lacking = sums.over((products_of(full) & ~known & in_step).astype(np.int64)) > 0
     paths = tuple([groups.paths[entry] for entry in order.tolist()])
     return Tree(

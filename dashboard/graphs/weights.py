@@ -94,7 +94,7 @@ def _variable_elements(model: GraphModel, node: int) -> int:
         shape = model.shapes.get((node, 0))
     dtype = model.dtypes.get((node, 0), "")
     if dtype == "resource" and "dtype" in attributes:
-        # The element type of what the handle stands for.
+        # The element type of what the handle refers to.
         return (elements_of(shape) or 0) if attributes["dtype"].type in _FLOATING else 0
     return (elements_of(shape) or 0) if "float" in dtype else 0
 

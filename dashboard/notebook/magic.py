@@ -34,7 +34,7 @@ COLAB_FRAMES: Final = (
 Place = Literal["colab", "hub", "local"]
 
 _URL: Final = re.compile(r"https?://\S+:\d+/(\?token=\S+)?")
-# `stepscope.dashboard.server.access.HEALTH`, which would load the web server into the kernel.
+# Same as `stepscope.dashboard.server.access.HEALTH`, which would load the web server into the kernel.
 _HEALTH: Final = "/healthz"
 _POLL_SECONDS: Final = 0.05
 _STOP_SECONDS: Final = 5.0
@@ -241,7 +241,7 @@ def _wait_for_url(process: "subprocess.Popen[bytes]", said: IO[str]) -> str:
 
 
 def _text_of(said: IO[str]) -> str:
-    # By its own offset: the server writes through the same open file.
+    # At an explicit offset: the server writes through the same open file.
     return os.pread(said.fileno(), 1 << 20, 0).decode("utf-8", "replace")
 
 

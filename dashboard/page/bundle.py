@@ -81,7 +81,7 @@ def entry_of(variant: str, root: Path = ROOT) -> str:
             for folder in with_handles
             for path in (folder / "handles.ts",)
         ]
-        # What panels are called may be a word of the language.
+        # A panel's name may be a reserved word.
         names = [f"{folder.parent.name}: panel_{folder.parent.name}" for folder in with_handles]
         lines.append(f"expose({{ {', '.join(names)} }});")
     return "\n".join([*lines, "start();", ""])
@@ -126,7 +126,7 @@ def make(variant: str, root: Path = ROOT) -> None:
         try:
             made.rename(target)
         except OSError:
-            # Another process has made the same meanwhile.
+            # Another process has made the same bundle meanwhile.
             if not is_current(variant, root):
                 raise
 
@@ -163,7 +163,7 @@ def deno() -> str:
         BundleError: Deno is in neither place.
     """
     with suppress(ImportError, FileNotFoundError):
-        # It is looked for beside the interpreter; in an isolated build it lies on the path alone.
+        # This looks for Deno beside the interpreter; in an isolated build, it is only on the path.
         from deno import find_deno_bin
 
         return str(find_deno_bin())

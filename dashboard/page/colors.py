@@ -20,9 +20,9 @@ class RunColor:
         return self.light if scheme == "light" else self.dark
 
 
-# Ten hues whose lightness was searched so that any two differ by a CIEDE2000 of about 10 to every kind of color vision,
-# and by 20 in CIELAB to the usual one; any two of the first twenty by 17 (`tests/dashboard/test_colors.py` simulates
-# them). The second and third ring are similar hues darker and lighter, used when more than ten runs need a color.
+# Ten hues, with lightness found by search: any two differ by a CIEDE2000 of about 10 for every kind of color vision,
+# and by 20 in CIELAB for normal vision; any two of the first twenty by 17 (`tests/dashboard/test_colors.py` simulates
+# them). The second and third rings are similar hues, darker and lighter, for more than ten runs.
 PALETTE: Final[tuple[RunColor, ...]] = (
     RunColor("#5b74f8", "#819ffa"),
     RunColor("#b48600", "#ed9865"),

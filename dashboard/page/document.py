@@ -6,7 +6,7 @@ from functools import cached_property, wraps
 from inspect import iscoroutinefunction
 from typing import Any, Final
 
-# They tell Dash which scripts their components need.
+# These imports tell Dash which scripts their components need.
 import dash_ag_grid  # noqa: F401
 import dash_mantine_components  # noqa: F401
 from dash import Dash
@@ -104,6 +104,6 @@ def make_page(server: FastAPI, access: Access, assets: PageAssets, title: str, m
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
         add_log_handler=False,
     )
-    # Our own script starts it, once its callbacks are there.
+    # The page's own script starts the renderer once its callbacks exist.
     page.renderer = ""
     return page

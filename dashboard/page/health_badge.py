@@ -55,7 +55,7 @@ def progress(snapshot: Snapshot) -> Progress | None:
     files = [file for file in snapshot.health if not file.is_folder]
     done = [is_read(file) for file in files]
     sizes = [max(file.size, file.bytes_read) for file in files]
-    # A file that was gone through counts in full: what was skipped in it, or waits for its rest, delays nothing.
+    # A file read to its end counts in full: data that was skipped, or that waits for its rest, delays nothing.
     read = sum(size if end else file.bytes_read for file, size, end in zip(files, sizes, done, strict=True))
     return Progress(sum(done), len(done), read, sum(sizes))
 
@@ -63,7 +63,7 @@ def progress(snapshot: Snapshot) -> Progress | None:
 def reading_texts(at: Progress) -> tuple[str, ...]:
     """Return the progress in words: files, and bytes."""
     if not at.files:
-        # What is shown comes from the index of an earlier start, or nothing was found yet.
+        # The content shown comes from the index of an earlier start, or nothing was found yet.
         return ("looking at the log directory",)
     return (
         f"reading: {count(at.files_read)} of {counted(at.files, 'file')}",
@@ -216,7 +216,7 @@ def health_badge(snapshot: Snapshot) -> Any:
         position="bottom-end",
         shadow="md",
         withArrow=True,
-        # Mantine gives them to a box around the button.
+        # Mantine gives the roles to a box around the button.
         withRoles=False,
         trapFocus=True,
         returnFocus=True,

@@ -66,7 +66,7 @@ GRID_OPTIONS: dict[str, Any] = {
     "suppressMovableColumns": True,
     "suppressColumnMoveAnimation": True,
     "suppressDragLeaveHidesColumns": True,
-    # Screen readers read in the order of the page.
+    # Screen readers follow the order of the page.
     "ensureDomOrder": True,
     "localeText": {"noRowsToShow": "No runs"},
     "tooltipShowDelay": 400,

@@ -85,10 +85,10 @@ def markdown_html(source: str) -> str:
     HTML tags that TensorBoard knows are interpreted, and all others are shown as written. An image that is stored
     elsewhere becomes a link to it, or is shown as written, because the page loads nothing from other hosts.
     """
-    # Nearly all descriptions are empty, and of a hundred thousand tags that takes seconds.
+    # Nearly all descriptions are empty, and parsing those of a hundred thousand tags takes seconds.
     if not source:
         return ""
-    # Many entries of a log are one sentence, and many descriptions the same.
+    # Many entries of a log are one sentence, as are many descriptions.
     if _SENTENCES.fullmatch(source):
         return f"<p>{source}</p>"
     return _kept(source) if len(source) <= _MOST_KEPT else rendered(source)
@@ -171,7 +171,7 @@ def _made_parser() -> MarkdownIt:
     parser.inline.ruler.at("html_inline", _written_inline)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("html_block", _written_html)
-    # The first address has mdurl fill its tables, which another thread would find half full, and fail.
+    # The first address makes mdurl fill its tables; another thread would find them half full, and fail.
     parser.render("<http://localhost/%20>")
     return parser
 
@@ -179,7 +179,7 @@ def _made_parser() -> MarkdownIt:
 def _written_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     """Parse a block of HTML if it begins with an interpreted tag; otherwise it is Markdown like any other."""
     line = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
-    # A tag may go on in the next line.
+    # A tag may continue on the next line.
     return bool(_WRITTEN_TAG.match(f"{line}>")) and html_block(state, first, last, silent)
 
 

@@ -79,7 +79,7 @@ class CardPanel(Panel):
 
     def register(self, app: Dash, live: Live) -> None:
         self._grid.register(app, live)
-        # Neither function gives anything back, but Dash wants an output of its own for each; two are the grid's.
+        # Neither function returns anything, but Dash requires a separate output for each; two are the grid's.
         app.clientside_callback(
             ClientsideFunction("stepscope", f"draw{self._called}"),
             Output(f"{self.name}-visible", "id"),

@@ -163,7 +163,7 @@ def _outermost(named: dict[str, _Node], root: _Node) -> list[_Node]:
     if root.cards and OTHER in named | of_tags:
         (named.get(OTHER) or of_tags[OTHER]).cards += root.cards
     elif root.cards:
-        # What people look at first may be among them, one tag of each section.
+        # Tags that people look at first may be among these, one of each section.
         best = min(importance(card.name) for card in root.cards)
         before = [node for node in of_tags.values() if importance(node.name) <= best]
         of_tags = {node.name: node for node in (*before, _Node(OTHER, root.cards))} | of_tags

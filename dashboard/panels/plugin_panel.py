@@ -56,7 +56,7 @@ class PluginPanel(Panel):
     def layout(self, snapshot: Snapshot, view: View) -> Any:
         try:
             content = self._panel.layout(snapshot, view)
-            # Here rather than when the whole page's answer is made: what is no component fails alone.
+            # Here rather than with the whole page's answer: content that is not a component then fails alone.
             json.dumps(content, default=_as_json)
         except Exception as error:
             return html.Div(str(self.report("layout", error)), className="notice plugin-failed", role="alert")
@@ -78,7 +78,7 @@ class PluginPanel(Panel):
             del listed[count:]
             return
         for output, entry in callbacks.items():
-            # Those that run in the browser have none.
+            # Callbacks that run in the browser have none.
             if output not in before and "callback" in entry:
                 entry["callback"] = self._guarded(entry["callback"])
 

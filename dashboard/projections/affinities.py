@@ -118,12 +118,12 @@ def _widths(squares: NDArray[np.float32], goal: float, begin: int, end: int) -> 
     count = squares.shape[1]
     exponents = np.empty(count)
     for i in range(begin, end):
-        # The nearest has the weight 1 before they are normed, so the sum is never 0.
+        # The nearest has the weight 1 before normalization, so the sum is never 0.
         nearest = squares[i].min()
         farthest = np.float64(squares[i].max() - nearest)
         for k in range(count):
             exponents[k] = squares[i, k] - nearest
-        # In units of the farthest, so that a first guess of 1 is never far off.
+        # Relative to the farthest, so that a first guess of 1 is never far off.
         beta = 1.0 / farthest if farthest > 0 else 1.0
         low, high = 0.0, np.inf
         total = 1.0
@@ -187,7 +187,7 @@ def _merge(
                 other_columns[free[j]], other_weights[free[j]] = i, weight
                 free[j] += 1
             elif i < j:
-                # Of two that are neighbors of each other, the first in line makes both.
+                # If two points are neighbors of each other, the first in line sets both weights.
                 both = (np.float64(weights[i, k]) + weights[j, place]) * half
                 weights[i, k] = both
                 weights[j, place] = both
@@ -229,7 +229,7 @@ def _supervised(
                 factor = same[own]
             else:
                 factor = (others[own] + others[other]) / 2
-            # Small numbers of many points would leave single precision: in units of 1/n.
+            # In units of 1/n, as the small numbers of many points would leave the range of single precision.
             out[k] = weights[k] * (factor / unlabeled)
             total += out[k]
     return total

@@ -84,7 +84,7 @@ def kmeans(points: Points, count: int = 8, seed: int = 0) -> NDArray[np.int32]:
     else:
         method = MiniBatchKMeans(count, n_init=_STARTS, batch_size=_BATCH, random_state=seed)
     with warnings.catch_warnings():
-        # Of points that differ by less than the rounding of far larger ones fewer clusters are found; that is all.
+        # If points differ by less than the rounding of far larger ones, fewer clusters are found; that is all.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return _by_size(method.fit_predict(taken))
 
@@ -123,7 +123,7 @@ def hdbscan(
     if n <= DENSITY_POINTS:
         return _by_size(_dense(taken, minimum_size, minimum_samples))
     chosen = np.sort(np.random.default_rng(seed).choice(n, DENSITY_POINTS, replace=False))
-    # A cluster has as much fewer points in the sample.
+    # A cluster has proportionally fewer points in the sample.
     size = max(2, round(minimum_size * DENSITY_POINTS / n))
     found = _dense(taken[chosen], size, minimum_samples)
     nearest = NearestNeighbors(n_neighbors=1).fit(taken[chosen]).kneighbors(taken, return_distance=False)

@@ -62,7 +62,7 @@ def along(points: Points, directions: Sequence[Direction]) -> NDArray[np.float32
 def _between(left: NDArray[np.float64], right: NDArray[np.float64]) -> Direction:
     way = right - left
     length = float(np.linalg.norm(way))
-    # Means of the same rows differ by their rounding at most.
+    # Means of the same rows differ at most by rounding.
     same = length <= 1e-12 * max(float(np.linalg.norm(left)), float(np.linalg.norm(right)))
     return Direction((left + right) / 2, np.zeros_like(way) if same else way / length)
 
@@ -75,7 +75,7 @@ def _most_varied_besides(points: Points, taken: Direction) -> Direction:
     some = points[chosen]
     left = some - along(some, [taken]) * taken.unit.astype(np.float32)
     found = pca(left, 1)
-    # What rounding leaves along the direction that was taken is no direction of its own.
+    # The remainder that rounding leaves along the removed direction is not a direction of its own.
     unit = found.axes[0] - taken.unit * float(taken.unit @ found.axes[0])
     length = float(np.linalg.norm(unit))
     return Direction(mean_of(points), unit / length if length > 0.5 else np.zeros_like(unit))

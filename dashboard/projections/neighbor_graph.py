@@ -89,7 +89,7 @@ def neighbor_steps(
     lists = round(math.sqrt(n))
     if approximate is None:
         approximate = n > EXACT_POINTS
-    # An inverted file of which nearly everything is searched is only a slower way to search everything.
+    # Searching nearly all of an inverted file is only a slower way to search everything.
     if approximate and lists >= _EXACT_SHARE * _LEAST_PROBED:
         return (yield from _approximate(search, lists, seed))
     return (yield from _exact(search))
@@ -151,7 +151,7 @@ class _Search:
         if not euclidean or dtype is np.float64:
             return rows, values, np.empty(0, np.intp)
         own = np.einsum("ij,ij->i", requested, requested)
-        # Rounding is relative to the squares, of which the small squared distance is the difference.
+        # Rounding errors are relative to the squares, whose difference is the small squared distance.
         return rows, values, np.flatnonzero(values[:, 0] + own < _DOUBT * (own + farthest))
 
     def _taken(
@@ -207,7 +207,7 @@ def _approximate(search: _Search, lists: int, seed: int) -> Steps:
     """
     points, n = search.points, len(search.points)
     rows, distances = np.empty((n, search.count), np.int32), np.empty((n, search.count), np.float32)
-    # For inner products the lists are by direction as for cosines: large products are usually in such a direction.
+    # For inner products, lists are by direction, as for cosines: large products usually lie in such a direction.
     spherical = search.metric != "euclidean"
     centers = yield from _centers(points, lists, spherical, seed)
     labels = yield from _assigned(points, centers, spherical)
@@ -215,7 +215,7 @@ def _approximate(search: _Search, lists: int, seed: int) -> Steps:
     sample = np.sort(np.random.default_rng(seed).choice(n, min(n, _SAMPLE), replace=False)).astype(np.int32)
     true_rows, true_distances = _exactly(search, sample)
     yield 0, n
-    # How many lists hold the true neighbors of the sample, counted from a point's own list outwards.
+    # How many lists, counted outward from a point's own list, hold the true neighbors of the sample.
     ranks = np.argsort(near, axis=1)[labels[sample][:, None], labels[true_rows]]
     probed = max(int(np.quantile(ranks, _WANTED_RECALL)) + 1, _LEAST_PROBED)
     if _EXACT_SHARE * probed > lists:

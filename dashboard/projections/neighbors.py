@@ -52,7 +52,7 @@ def neighbors_of(
     count = max(min(count, n - (own is not None)), 0)
     near = np.arange(n)
     if 0 < count < n:
-        # With all that are as far as the last, of which a partition takes any, another one on each processor.
+        # With all ties with the last: which of them a partition takes differs between processors.
         near = near[~(order > np.partition(order, count - 1)[count - 1])]
     near = near[np.lexsort((near, order[near]))][:count]
     return Neighbors(near.astype(np.int64), distances[near])

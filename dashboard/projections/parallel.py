@@ -40,5 +40,5 @@ class Workers:
 
 
 def _cores() -> int:
-    # A container may have fewer cores than the machine; not every system tells.
+    # A container may have fewer cores than the machine; not every system reports this.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

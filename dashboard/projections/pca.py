@@ -127,7 +127,7 @@ def _by_columns(points: Points, mean: NDArray[np.float64], k: int) -> _Found:
             products += block.T @ block
         return products
 
-    # The products of several parts of wide points would be many times as large as a block.
+    # For wide points, the products of several parts would be many times as large as a block.
     parts = _by_parts(n, multiply) if d <= _NARROW else [multiply(0, n)]
     products = np.asarray(sum(parts[1:], start=parts[0]))
     total = float(np.trace(products))
@@ -159,7 +159,7 @@ def _leading(products: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64]
 
 def _approximated(points: Points, mean: NDArray[np.float64], k: int, seed: int) -> _Found:
     centered = np.empty(points.shape, np.float32)
-    # Their products are summed in float32 here: numbers that are too large for that are made smaller.
+    # Their products are summed in float32 here: numbers that are too large for that are scaled down.
     scale = max(largest_of(points), 1.0)
     total = 0.0
     for rows in row_blocks(*points.shape):

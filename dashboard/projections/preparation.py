@@ -31,7 +31,7 @@ def sphered(points: Points) -> Points:
         lengths = np.linalg.norm(block, axis=1)
         block -= centroid
         away = np.linalg.norm(block, axis=1)
-        # The difference of equal numbers is noise once their mean was rounded; its direction would be one, too.
+        # The difference between equal numbers is noise if their mean was rounded, and so is its direction.
         apart = away > _ROUNDING * np.maximum(lengths, away)
         apart &= away > 0
         block[~apart] = 0

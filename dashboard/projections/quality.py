@@ -98,7 +98,7 @@ def quality(
         trusted[rows] = _share(_ranks(apart, own, near[rows]), n, k)
         continuous[rows] = _share(_ranks(seen_apart, own, neighbors), n, k)
         kept[rows] = (near[rows][:, :, None] == neighbors[:, None, :]).sum(axis=(1, 2)) / k
-        # Before those of the next block are made: they are the largest things here.
+        # Freed before those of the next block are created: they are the largest objects here.
         del apart, seen_apart
         done += len(own)
         if reported is not None:

@@ -38,7 +38,7 @@ class AllPairs:
         return float(sum(parts))
 
 
-# Divisions like NumPy's, without an error for 0, are what lets the compiler take many pairs at once.
+# Divisions like NumPy's, without an error for 0, let the compiler process many pairs at once.
 @kernel(fastmath=True, error_model="numpy")
 def _pairs_2d(picture: Picture, forces: Picture, begin: int, end: int) -> float:
     xs, ys = picture[0], picture[1]

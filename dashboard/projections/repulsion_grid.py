@@ -67,14 +67,14 @@ class Ring:
     def __init__(self, nodes: int, step: float) -> None:
         self.nodes: Final = nodes
         self.step: Final = step
-        # Twice as wide as the picture, so that the ends do not feel each other around the edge.
+        # Twice as wide as the picture, so that its ends do not affect each other around the edge.
         size = _LENGTHS[bisect_left(_LENGTHS, 2 * nodes)]
         half = size // 2 + 1
         self.grid: Final = np.zeros((nodes, size), np.float32)
         """The non-empty rows of the ring."""
         self._kernel: Final = transformed_kernel(size, step)
         self._rows: Final = np.empty((nodes, half), np.complex64)
-        # NumPy takes four times as long where it adds the zeros behind the nodes itself.
+        # NumPy takes four times as long if it adds the zeros after the nodes itself.
         self._columns: Final = np.zeros((half, size), np.complex64)
         self._transformed: Final = np.empty((half, size), np.complex64)
         self._potential: Final = np.empty((nodes, size), np.float32)
@@ -85,7 +85,7 @@ class Ring:
         Args:
             workers: threads; NumPy releases the interpreter lock during transforms.
         """
-        # Each line is transformed by itself, so that a thread can have as many as there are for it.
+        # Lines are transformed independently, so each thread can take its whole share at once.
         steps = (
             (self.nodes, self._transform_rows),
             (len(self._columns), self._convolve_columns),

@@ -197,7 +197,7 @@ def _push(
     return total
 
 
-# Divisions like NumPy's, without an error for 0, are what lets the compiler take many entries at once.
+# Divisions like NumPy's, without an error for 0, let the compiler process many entries at once.
 @kernel(fastmath=True, error_model="numpy")
 def _sum(point: NDArray[np.float32], entries: NDArray[np.float32], force: NDArray[np.float32]) -> float:
     xs, ys, zs, counts = entries[0], entries[1], entries[2], entries[3]

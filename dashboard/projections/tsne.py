@@ -137,7 +137,7 @@ class TsneRun:
         radius = math.sqrt(float(squares.max(initial=0)))
         moved = picture.copy()
         left = np.arange(self._n)
-        # Half of all directions lead inwards, so hardly a point is left after so many tries; that one stays.
+        # Half of all directions lead inward, so hardly any point is left after so many tries; such a point stays.
         for _ in range(50):
             offsets = generator.uniform(-_PERTURBATION, _PERTURBATION, (len(picture), len(left))) * radius
             tried = picture[:, left] + offsets
@@ -177,7 +177,7 @@ class TsneRun:
         _check_shape("state", state["velocity"], self._velocity.shape)
         self._iteration, self._total, self._perturbations = (int(counter) for counter in state["counters"])
         self._loss, self._recall = _known(state["loss"]), _known(state["recall"])
-        # Copies: what was kept may be a file that is mapped and not to be written to.
+        # Copies: the stored state may be a mapped file that must not be written to.
         self._velocity, self._gains = np.array(state["velocity"]), np.array(state["gains"])
         if "picture" in state:
             self._picture = np.array(state["picture"])
@@ -216,7 +216,7 @@ class TsneRun:
                 workers=self._workers,
             )
         )
-        # A mapped file that nobody reads any more need not be in memory.
+        # A mapped file that is no longer read need not stay in memory.
         self._points = np.empty((0, 0), np.float32)
         self._recall = graph.recall
         self._phase = "perplexity"
@@ -249,7 +249,7 @@ class TsneRun:
         early = self._iteration < settings.exaggeration_iterations
         attract = attract_2d if settings.dimensions == 2 else attract_3d
         span = float((picture.max(axis=1) - picture.min(axis=1)).max())
-        # No two points are farther apart than the corners are: what is approximate is held to that.
+        # No two points are farther apart than the corners: the approximate sum is held to that.
         least = self._n * (self._n - 1) / (1 + settings.dimensions * span**2)
         z = max(self._repulsion(picture, self._forces), least)
         sparse = (affinities.starts, affinities.columns, affinities.weights)

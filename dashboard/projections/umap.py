@@ -165,7 +165,7 @@ class UmapRun:
     def _take(self, ready: Prepared) -> None:
         self._preparation = None
         self._ready = ready
-        # Changed by every epoch, in place.
+        # Changed in place by every epoch.
         self._random = ready.edges.random
         self.notes = ready.notes
         self._loss_sample = _LossSample.of(ready.edges, len(self._places), self._settings.seed)
@@ -206,14 +206,14 @@ def _beginning(points: Points, settings: UmapSettings, init: NDArray[np.float32]
     if init is None:
         places = pca(points, settings.dimensions, seed=settings.seed).coordinates.astype(np.float64)
         extents = np.ptp(places, axis=0)
-        # Every axis is as long as the others, as umap-learn makes them.
+        # All axes are equally long, as in umap-learn.
         places = (places - places.min(axis=0)) * np.divide(
             _EXTENT, extents, out=np.zeros_like(extents), where=extents > 0
         )
     else:
         places = init.astype(np.float64)
         extent = float(np.ptp(places, axis=0).max())
-        # The picture of a step before keeps its size; one from elsewhere gets that of UMAP's pictures.
+        # The picture of a preceding step keeps its size; one from elsewhere gets the size of UMAP's pictures.
         if extent > 0 and not _EXTENT / 10 <= extent <= _EXTENT * 10:
             places = (places - places.mean(axis=0)) * (_EXTENT / extent)
     noise = np.random.default_rng(settings.seed).normal(0, _NOISE, places.shape)

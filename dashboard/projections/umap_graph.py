@@ -158,7 +158,7 @@ def _supervised(graph: SparseRows, labels: NDArray[np.int32], far: float) -> Spa
 
 def _curve(wanted: Wanted) -> Curve:
     """Return the curve closest to one that is 1 up to the minimum distance and falls exponentially from there."""
-    # The fit does not converge for every spread. That of 1 is stretched instead, which is the same curve.
+    # The fit does not converge for every spread. The one for 1 is stretched instead, which gives the same curve.
     least = wanted.minimum_distance / wanted.spread
     lengths = np.linspace(0, 3, _CURVE_POINTS)[1:]
     strengths = np.where(lengths < least, 1.0, np.exp(least - lengths))
@@ -201,7 +201,7 @@ def _curve_errors(
 def _edges(graph: SparseRows, wanted: Wanted, epoch: int, random: NDArray[np.int64]) -> Edges:
     strengths = graph.values
     strongest = np.float64(strengths.max(initial=0))
-    # An edge that would not be drawn once is left out, as umap-learn does.
+    # Edges that would never be drawn are left out, as in umap-learn.
     drawn = (strengths >= strongest / wanted.epochs) & (strengths > 0)
     ends = graph.rows[drawn], graph.columns[drawn]
     return Edges.at(epoch, ends, strongest / strengths[drawn], wanted.negative_samples, random)

@@ -49,7 +49,7 @@ class Edges:
             return Edges(*ends, every, every.copy(), every / repulsions, random)
         drawn = np.floor(np.maximum(epoch - 1, 0) / every)
         away = every / repulsions
-        # Repulsions are caught up with at each attraction, which is in the first epoch that is not before its time.
+        # Repulsions catch up at each attraction, which happens in the first epoch at or after its due time.
         caught_up = np.floor(np.ceil(drawn * every) / away)
         return Edges(*ends, every, every * (drawn + 1), away * np.maximum(caught_up, 1), random)
 
@@ -158,7 +158,7 @@ def _epoch(
     epoch: int,
 ) -> None:
     points, dimensions = places.shape
-    # Single precision throughout: a power takes half the time.
+    # Single precision throughout: powers take half the time.
     a32, b32, step32 = np.float32(a), np.float32(b), np.float32(step)
     one, small = np.float32(1), np.float32(0.001)
     for edge in range(len(heads)):

@@ -10,8 +10,8 @@ from stepscope.dashboard.page.colors import PALETTE, RunColor, assign_colors, co
 from stepscope.dashboard.runs.facts import FactValue
 from stepscope.dashboard.runs.grouping import shown_value
 
-# Stops of a map whose lightness grows evenly, so that it reads without color vision too; cut at both ends so that
-# no line vanishes on its background.
+# Stops of a colormap whose lightness grows evenly, so that it also reads without color vision; cut at both ends so
+# that no line vanishes against its background.
 _LIGHT: Final = ("#440f6b", "#46408c", "#33658d", "#23868c", "#1fa283", "#4fb45c", "#9cb726")
 _DARK: Final = ("#7a5bc7", "#5f86d6", "#3fa9cf", "#33c3ae", "#5fd68a", "#a5e356", "#fbe94a")
 MISSING: Final = RunColor("#9aa3ae", "#6b7480")
@@ -30,7 +30,7 @@ class ColorScale:
         """Return the color of a value; `MISSING` for one that is not finite."""
         if not math.isfinite(value):
             return MISSING
-        # Halved, because the span of two finite numbers need not be finite; that of the least ones is then nothing.
+        # Halved, because the span of two finite numbers may be infinite; the span of the smallest then becomes 0.
         half = self.high / 2 - self.low / 2
         if half == 0:
             return _between(0.5)
@@ -88,7 +88,7 @@ def colors_of_groups(
             continue
         members[group] += 1
         if members[group] < least_members:
-            # Until another comes it stands alone, in its own color.
+            # Until another member appears, this one stands alone, in its own color.
             held[group] = place
             taken[place] += 1
         elif members[group] == least_members:

@@ -113,7 +113,7 @@ def _own_hparams(run: Run) -> Mapping[str, HParamValue] | None:
     start = session_start_of(run)
     if start is None:
         return None
-    # By name: a protobuf map has no order.
+    # Sorted by name, as a protobuf map has no order.
     values = ((name, python_value(start.hparams[name])) for name in sorted(start.hparams))
     return {name: plain for name, plain in values if plain is not None}
 
@@ -158,7 +158,7 @@ class Facts:
     """The facts of all runs of a snapshot, computed on demand."""
 
     def __init__(self, runs: Mapping[str, Run], before: "Facts | None" = None) -> None:
-        # Not the snapshot, which holds this: a ring would keep its columns until a garbage collection finds it.
+        # Not the snapshot, which holds this: a reference cycle would keep its columns until a garbage collection.
         self.runs: Final = runs
         self._known: Final[dict[object, object]] = {}
         self._lately: Final[OrderedDict[object, object]] = OrderedDict()
@@ -175,7 +175,7 @@ class Facts:
         """
         known = vars(snapshot).get(FACTS)
         if known is None:
-            # Two threads may both make one; whichever is first is everybody's.
+            # Two threads may both create one; everyone gets the first.
             known = vars(snapshot).setdefault(FACTS, cls(snapshot.runs, vars(snapshot).get(FACTS_BEFORE)))
             vars(snapshot).pop(FACTS_BEFORE, None)
         return cast(Facts, known)
@@ -205,7 +205,7 @@ class Facts:
                 column.update((name, self._told(name, key)) for name in other)
                 self._known[key] = column
             elif kind in _EXAMPLES:
-                # Names alone give way to conditions, which the first hyperparameters bring.
+                # A search for names gives way to a condition when the first hyperparameters appear.
                 if not added or (same_hparams and before._hparam_values):
                     self._known[key] = value
             elif not added and (not changed or kind in _STRUCTURE_KEYS):

@@ -146,7 +146,7 @@ def legend(table: RunTable) -> ScaleLegend | ValuesLegend | None:
             "label": table.facts.title(field), "low": scale.low, "high": scale.high, "logarithmic": scale.logarithmic,
             "light": [color.light for color in steps], "dark": [color.dark for color in steps],
         }  # fmt: skip
-    # Not the runs' colors, which may be painted by hand.
+    # Not the runs' colors, which may have been set by hand.
     by_value = {shown_value(value): table.unpainted[run] for run, value in table.facts.column(field).items()}
     entries: list[PaintedValue] = [
         {"value": value, "light": color.light, "dark": color.dark} for value, color in by_value.items()

@@ -38,7 +38,7 @@ def match(wanted: str, name: str) -> tuple[float, tuple[int, ...]] | None:
     """
     folded = name.lower()
     if len(folded) != len(name):
-        # A few letters become two; places would be off.
+        # A few letters become two in lowercase; positions would be off.
         folded = name
     letters = "".join(wanted.lower().split())
     whole = folded.find(letters)

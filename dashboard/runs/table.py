@@ -168,7 +168,7 @@ class RunTable:
     def _filtered(self) -> tuple[list[str], str]:
         if not self.view.run_filter.strip():
             return list(self.snapshot.runs), ""
-        # Every chart of a page asks for its runs.
+        # Every chart on a page asks for these runs.
         renamed, group = settings.RENAMED.of(self.view), settings.GROUP.of(self.view)
         return self.facts.lately(("found", self.view.run_filter, renamed, group), self._search)
 
@@ -179,7 +179,7 @@ class RunTable:
             if looks_like_expression(text):
                 found = set(runs_where(parse(text), self.facts, lambda run: self.group_of.get(run, run)))
                 return self._with_helpers(found), ""
-            # A run is found by its name, and by what it is called here.
+            # A run is found by its name and by its label here.
             by_name = Pattern(text).matches(runs)
             labels = [self.label(run) for run in runs]
             by_label = by_name if labels == runs else Pattern(text).matches(labels)

@@ -100,7 +100,7 @@ def shared_value(values: Sequence[FactValue], field: Field) -> tuple[FactValue, 
 
 
 def _is_same(one: FactValue, other: FactValue) -> bool:
-    # With its type: true is not 1. What is not a number is written alike everywhere.
+    # Types are compared too: true is not 1. All NaNs are written alike.
     return type(one) is type(other) and (one == other or (one != one and other != other))
 
 

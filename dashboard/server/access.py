@@ -222,7 +222,7 @@ def page_policy(frames: Sequence[str], scripts: Sequence[str]) -> str:
         (
             "default-src 'self'",
             " ".join(("script-src 'self'", *scripts)),
-            # The components of the page set styles of single elements.
+            # The page's components set styles on individual elements.
             "style-src 'self' 'unsafe-inline'",
             "img-src 'self' data: blob:",
             "media-src 'self' data: blob:",

@@ -48,7 +48,7 @@ class Answers:
                 own = flight is None
                 if flight is None:
                     flight = self._known[question] = Future()
-                    # Nobody who waits and leaves may cancel what others wait for.
+                    # A waiter that leaves must not cancel what others wait for.
                     flight.set_running_or_notify_cancel()
                 self._known.move_to_end(question)
             if own:
@@ -106,7 +106,7 @@ def once_per_revision(
     answers = Answers()
 
     def made(*args: P.args, **kwargs: P.kwargs) -> R | None:
-        # That a page has all as it is is an answer too.
+        # That the page is already up to date is an answer too.
         try:
             return function(*args, **kwargs)
         except dash.exceptions.PreventUpdate:

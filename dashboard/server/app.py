@@ -51,7 +51,7 @@ DATA_ROUTES: Final = (
     run_routes.router,
     revision.router,
     *(plugin.router for plugin in PLUGINS if plugin.router is not None),
-    # After those of TensorBoard's plugins, whose paths they would take.
+    # After the routes of TensorBoard's plugins, whose paths these would take.
     other_kinds.router,
     drop_route.router,
 )
@@ -107,7 +107,7 @@ def build_app(
     register_progress(app, live)
     for panel in panels:
         panel.register(app, live)
-    # Of what no callback names markup is made, so that they come first.
+    # Elements that no callback names become markup, so the callbacks come first.
     app.layout = app.markup.of(layout.page(RUN_SETTINGS, panels, told if server.state.has_plugins else None))
     look_at_first(server, CALLBACKS)
     server.add_exception_handler(DependencyException, no_such_file)
@@ -116,7 +116,7 @@ def build_app(
         server.add_middleware(PluginErrors, reports={f"/api/{panel.name}/": panel.report for panel in plugins})
     server.add_middleware(RequestAtHand)
     server.add_middleware(Compression)
-    # The last is the first that a request meets.
+    # The middleware added last is the first that a request meets.
     server.state.scripts = app.csp_hashes()
     policy = page_policy(access.frames, server.state.scripts)
     server.add_middleware(
@@ -256,12 +256,12 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         parts, name = page_parts(table, panels, reading=live.reading)
         keys = {part: lasting_fingerprint(value) for part, value in parts.items()}
         news, keys["rows"] = listings.news(table, known.get("rows", ""), wanted)
-        # The page hears of every answer, also of one that changes nothing: it waits for it with the next revision.
+        # The page is told of every answer, even if nothing changed: it holds back the next revision until then.
         keys["revision"] = str(revision)
         changed = {part: value if keys[part] != known.get(part) else no_update for part, value in parts.items()}
         tabs = changed["tabs"]
         requested = changed["panel"] is not no_update or "view.data" in dash.ctx.triggered_prop_ids
-        # A page hears of the revision a moment later: to a panel that was made of it, it is no news.
+        # The page learns the revision a moment later: to a panel made from that revision, it is not news.
         made_of = snapshot.revision if revision is None else revision
         return (
             no_update if news is None else news,

@@ -66,7 +66,7 @@ def fits_float32(array: NDArray[np.float64]) -> bool:
         return True
     low, high = float(finite.min()), float(finite.max())
     reach = max(abs(low), abs(high))
-    # float32 would make nothing of the smallest, which a log scale cannot show.
+    # float32 would turn the smallest numbers into zero, which a log scale cannot show.
     subnormal = reach > 0 and bool(((finite != 0) & (np.abs(finite) < 1e-30)).any())
     return not (reach > 1e30 or subnormal or reach * 6e-8 > 1e-4 * (high - low) > 0)
 

@@ -17,7 +17,7 @@ LEAST_RATE: Final = 16 << 10
 """Bytes per second that a sender must sustain after that: slower than any connection on which a page is usable."""
 LINGER_SECONDS: Final = 5.0
 """How long the rest of a body is discarded after its request is refused."""
-# The connection is given up: what is still on its way would have to be read first.
+# The connection is abandoned, since data still on its way would have to be read first.
 _CLOSED: Final = {"Connection": "close"}
 
 

@@ -73,7 +73,7 @@ class CallbackGuard:
             bound = _signature(inspect.unwrap(function)).bind(*given)
             for name, value in bound.arguments.items():
                 annotation = bound.signature.parameters[name].annotation
-                # Those of plug-ins may say nothing of their arguments.
+                # Callbacks of plug-ins may lack annotations.
                 if annotation is not inspect.Parameter.empty:
                     msgspec.convert(value, annotation)
         except (TypeError, msgspec.ValidationError) as error:

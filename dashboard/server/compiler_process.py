@@ -16,7 +16,7 @@ _LEAST_SHARE: Final = 0.5
 _COMPILE: Final = (
     "import sys; from stepscope.dashboard.server import warm_up; warm_up.compile_for_a_server(sys.argv[1:])"
 )
-# First of all: already what is imported would hold up who waits for the first page.
+# Priority is lowered first: even the imports would hold up a user who waits for the first page.
 _COMPILE_LAST: Final = f"from stepscope.dashboard.embeddings.worker import lower_priority; lower_priority(); {_COMPILE}"
 _log: Final = logging.getLogger(__name__)
 
@@ -122,6 +122,6 @@ class CompilerProcess:
                     event.set()
 
     def _give_up(self) -> None:
-        # Also where it failed: then the loops are compiled here, and say what is wrong.
+        # Also after a failure: the loops are then compiled here, and report what is wrong.
         for event in self._done.values():
             event.set()

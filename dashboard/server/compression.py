@@ -89,7 +89,7 @@ def _suite_of(sent: list[Message]) -> Suite:
         brotli.compress(content, quality=_SUITE_QUALITY),
         {
             "Content-Type": reported.get("content-type", "text/javascript"),
-            # Those whose address has no version are asked for again, and answered by their tag.
+            # Files whose address has no version are requested again, and answered by their tag.
             "Cache-Control": reported.get("cache-control", "no-cache"),
             "ETag": f'"{hashlib.blake2b(content, digest_size=8).hexdigest()}"',
             "Vary": "Accept-Encoding",

@@ -224,7 +224,7 @@ class DroppedFiles(Generic[K]):
             name = _unused(name, self._dropped.keys() | self._taken)
             self._taken.add(name)
         try:
-            # What a file holds may depend on its name, and on what is beside it.
+            # A file's content may depend on its name and on the files beside it.
             yield upload.path.rename(upload.path.with_name(name)), name
         finally:
             with self._lock:
@@ -235,7 +235,7 @@ class DroppedFiles(Generic[K]):
         with self._lock:
             if self._dropped.get(key) is not old or upload not in self._arriving:
                 return False
-            # From now on its bytes are those of the file.
+            # From now on, its bytes count as those of the file.
             self._arriving[upload] = 0
             self._dropped[key] = new
             self._dropped.move_to_end(key)

@@ -117,7 +117,7 @@ async def _asked(app: ASGIApp, access: Access, path: str) -> KeptAnswer | None:
     waiting: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def receive() -> Message:
-        # Answers that come in pieces listen for a client that leaves; this one stays.
+        # Answers sent in pieces watch for a client that leaves; this one stays.
         return waiting.pop() if waiting else await asyncio.Future()
 
     async def send(message: Message) -> None:

@@ -72,7 +72,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            # Nothing here speaks it; Dash has a route of which nothing is used.
+            # Nothing here uses WebSockets; Dash has a route for them that is unused.
             await send({"type": "websocket.close", "code": 1008})
             return
         if scope["type"] != "http":
@@ -80,12 +80,12 @@ class Guard:
             return
         prefix = self._access.prefix
         if prefix and scope["path"] == prefix:
-            # What the page asks for is relative to its address.
+            # The page's requests are relative to its address.
             query = scope["query_string"].decode("latin-1")
             await RedirectResponse(f"{prefix}/{'?' if query else ''}{query}", 307)(scope, receive, send)
             return
         scope = _without_prefix(scope, prefix)
-        # A client that leaves is no fault of the server's, and nobody is there to be answered.
+        # A client that leaves is not the server's fault, and nobody is left to be answered.
         try:
             await self._answer(scope, receive, self._with_headers(send))
         except ClientDisconnect:
@@ -105,7 +105,7 @@ class Guard:
             bounded = await self._bounded(scope["path"], headers, receive)
         except HTTPException as error:
             refused = JSONResponse({"detail": error.detail}, error.status_code, error.headers)
-            # Who is too slow is given up at once.
+            # A client that is too slow is abandoned at once.
             await refused(scope, receive, send if error.status_code == 408 else lingering(receive, send))
             return
         if isinstance(bounded, BoundedReceive):
@@ -163,7 +163,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.setdefault("X-Content-Type-Options", "nosniff")
-                # With "no-referrer" browsers would send no origin with the page's own forms.
+                # With "no-referrer", browsers would send no origin with the page's own forms.
                 headers.setdefault("Referrer-Policy", "same-origin")
                 if headers.get("content-type", "").startswith("text/html"):
                     headers.append("Content-Security-Policy", self._policy)
@@ -196,7 +196,7 @@ def _without_body(send: Send) -> Send:
             await send(message)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         elif message.get("more_body", False):
-            # Lets an endless stream see that it is over.
+            # Lets an endless stream notice that it is over.
             await asyncio.sleep(0)
             raise ClientDisconnect
 
@@ -214,7 +214,7 @@ def _token_page(request: Request, *, is_wrong: bool) -> str:
         f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">\n'
         for name, value in parse_qsl(query[1:], keep_blank_values=True)
     )
-    # A browser that comes from a page of another site keeps a strict cookie to itself; coming from here, it sends it.
+    # A browser coming from another site's page withholds a strict cookie; coming from here, it sends the cookie.
     from_elsewhere = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
     again = f'<meta http-equiv="refresh" content="0;url={escape("./" + query)}">' if from_elsewhere else ""
     why = "The token is wrong." if is_wrong else "This dashboard requires a token."

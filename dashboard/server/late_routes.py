@@ -41,7 +41,7 @@ class LateRoute(APIRoute):
         """Prepare the route: the requested attribute does not exist yet."""
         with _preparing:
             if name in self.__dict__:
-                # Another thread was about it.
+                # Another thread has prepared it.
                 return self.__dict__[name]
             options = self.__dict__.get("_options")
             if options is None:
@@ -55,7 +55,7 @@ def join(whole: FastAPI | APIRouter, part: APIRouter, prefix: str = "", tags: Se
     """Add the routes of a router that nobody else uses to a server or another router."""
     late = [route for route in part.routes if isinstance(route, LateRoute)]
     if len(late) < len(part.routes):
-        # Of a plug-in, or such as wait for news: as FastAPI does it.
+        # Routes of a plug-in, or ones that wait for news: FastAPI adds them.
         whole.include_router(part, prefix=prefix, tags=list(tags))
         return
     for route in late:

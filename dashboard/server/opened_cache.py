@@ -73,7 +73,7 @@ class OpenedCache(Generic[S, O]):
             wait_for(future)
             error = future.exception()
             if isinstance(error, self._unavailable):
-                # A new one: the kept one would gather a traceback, with all its frames hold, from everybody who asks.
+                # A new one: the kept one would collect a traceback, with everything its frames hold, from every caller.
                 raise self._unavailable(str(error))
             if error is None or own:
                 return future.result()

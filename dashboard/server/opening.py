@@ -102,7 +102,7 @@ class Opening:
             return False
         headers = Headers(scope=scope)
         encoding = kept.headers.get("content-encoding", "")
-        # What browsers ask again is answered in fewer bytes by the application.
+        # The application answers repeated browser requests in fewer bytes.
         return encoding in headers.get("accept-encoding", "") and "if-none-match" not in headers
 
     async def _answer_kept(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -13,7 +13,7 @@ def exact_case(text: str, *, from_beginning: bool = False) -> Pattern:
     Raises:
         PatternError: ``text`` is not a regular expression, or is too long.
     """
-    # On its own first: "a)|(b" would be one once it is put into a group.
+    # Alone first: "a)|(b" would become valid within a group.
     Pattern(text)
     before, after = (r"\A(?-i:", ")") if from_beginning else ("(?-i:", ")")
     if len(before) + len(text) + len(after) > LONGEST_PATTERN:

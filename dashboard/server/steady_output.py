@@ -41,6 +41,6 @@ class SteadyOutput:
 
 def steady_console() -> Console:
     """Return the console of a program that must not end because nobody can read its output."""
-    # Where the standard output is closed there is none, and Rich knows what to do.
+    # If the standard output is closed, there is none, and Rich knows what to do.
     stream = None if sys.stdout is None else cast(TextIO, SteadyOutput(sys.stdout))
     return Console(file=stream, highlight=False, soft_wrap=True)

@@ -64,7 +64,7 @@ def _made(kind: str) -> tuple[Path, int]:
     for _ in range(_TRIES):
         path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-"))
         lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        # A server that sweeps may have come between, and then has the lock, or the folder is gone.
+        # A server that sweeps may have intervened: then it has the lock, or the folder is gone.
         if _take(lock) and _is_there(path / _LOCK, lock):
             return path, lock
         os.close(lock)
@@ -85,7 +85,7 @@ def _delete_if_left(folder: Path) -> None:
 
 
 def _delete(folder: Path, lock: int) -> None:
-    # Windows deletes no file that is open; elsewhere the lock is kept until everything is gone.
+    # Windows does not delete open files; elsewhere the lock is kept until everything is gone.
     if sys.platform == "win32":
         os.close(lock)
     shutil.rmtree(folder, ignore_errors=True)

@@ -28,8 +28,8 @@ class DashboardServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                # Its own formatter fails where there is no standard output; errors go to the standard error without
-                # it. Of requests that are none, which it warns of, anybody can send a thousand.
+                # uvicorn's own formatter fails if there is no standard output; without that formatter, errors go to the
+                # standard error. Anybody can send a thousand invalid requests, of which uvicorn warns.
                 log_config=None,
                 log_level="error",
                 lifespan="off",
@@ -62,7 +62,7 @@ class DashboardServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await asyncio.to_thread(self._stop)
         for connection in list(self.server_state.connections):
-            # Who is still sending would be waited for.
+            # A client that is still sending would be waited for.
             if is_silent(connection) or is_sending(connection):
                 abort(connection)
         await super().shutdown(sockets)
@@ -85,7 +85,7 @@ class DashboardServer(uvicorn.Server):
 
 def is_silent(connection: Any) -> bool:
     """Return whether a uvicorn connection has no request, or none since those already answered."""
-    # Both of its usual protocols call the latest request so.
+    # Both of uvicorn's usual protocols use this name for the latest request.
     cycle = getattr(connection, "cycle", None)
     return hasattr(connection, "cycle") and (cycle is None or cycle.response_complete)
 
@@ -107,7 +107,7 @@ def ends_as_interrupted() -> Iterator[None]:
     uvicorn raises the signals that it caught again when it has ended.
     """
     in_main = threading.current_thread() is threading.main_thread()
-    # "nohup" means it: who ignored a signal goes on doing so.
+    # "nohup" is intentional: an ignored signal stays ignored.
     before = {number: signal.getsignal(number) for number in _ENDING if in_main}
     before = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
     for number in before:

@@ -102,7 +102,7 @@ class Pool:
                 future.set_result(job())
             except BaseException as error:
                 future.set_exception(error)
-            # Not to keep what was worked out until the next job comes.
+            # Do not keep the result until the next job comes.
             del taken, future, job
             with self._ready:
                 self._places += 1
@@ -143,7 +143,7 @@ class Pool:
             yield
         finally:
             with self._ready:
-                # Taken although there is none where the job is no longer wanted: it ends at once.
+                # A job that is no longer wanted takes a place even if there is none: it ends at once.
                 try:
                     while self._places <= 0:
                         self._ready.wait(_LOOK_S)
@@ -225,7 +225,7 @@ async def _run(pool: Pool, receive: Receive | None, function: Callable[[], R]) -
     def job() -> R:
         _pool.set(pool)
         with cancellable(cancellation):
-            # It may have waited for its place for all of its time.
+            # The job may have spent all of its time waiting for its place.
             check_cancelled()
             return function()
 
@@ -304,7 +304,7 @@ class PooledRoute(LateRoute):
         pool = getattr(endpoint, "pool", None if iscoroutinefunction(endpoint) else self.pool)
         if pool is not None:
             endpoint = in_pool(pool, _answering(unwrap(endpoint)))
-        # What a function's type says of the answer is for those who read it, and no model to check each answer by.
+        # A function's return type is for those who read it, not a model to check each answer against.
         super().__init__(path, endpoint, **options | {"response_model": None})
 
 
@@ -356,7 +356,7 @@ class Pieces(StreamingResponse):
         self._first = self._next()
 
     def _next(self) -> bytes | memoryview:
-        # Small pieces together: each way to a thread and back takes as long as to make some of them.
+        # Small pieces are joined: each trip to a thread and back takes as long as making some of them.
         found: list[bytes | memoryview] = []
         size, end = 0, time.monotonic() + _LOOK_S
         for piece in self._pieces:
@@ -368,7 +368,7 @@ class Pieces(StreamingResponse):
         return found[0] if len(found) == 1 else b"".join(found)
 
     async def _sent(self) -> AsyncIterator[bytes | memoryview]:
-        # Whether the client has left, the response itself finds out.
+        # The response itself detects whether the client has left.
         if self._first is None:
             await _run(PIECES, None, self.begin)
         piece, self._first = self._first, None

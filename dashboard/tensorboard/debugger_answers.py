@@ -44,7 +44,7 @@ def alerts(dump: DumpContents) -> list[Json]:
     found = found[:MOST_ALERTS]
     columns_of_python = dump.execution_columns
     for bad in columns_of_python.first_bad:
-        # One that has several outputs is listed whole.
+        # An execution with several outputs is listed in full.
         if len(found) >= MOST_ALERTS and found[-1]["execution_index"] != bad.row:
             break
         op_type = columns_of_python.op_type_names[int(columns_of_python.op_types[bad.row])]

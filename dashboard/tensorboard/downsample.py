@@ -40,7 +40,7 @@ def indices_to_draw(x: NDArray[np.float64], y: NDArray[np.float64], most: int = 
 
 
 def _pick(x: NDArray[np.float64], y: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    # Steps that repeat or go back: by position instead, which is the order in which the line is drawn.
+    # Steps that repeat or go back are downsampled by position, which is the order in which the line is drawn.
     rising = bool((np.diff(x) > 0).all())
 
     # Two places are kept for the extremes, which the choice may leave out.

@@ -26,7 +26,7 @@ class DumpCache(OpenedCache[DumpSource, TfdbgDump]):
         self._followed_lock: Final = Lock()
 
     def _read(self, source: DumpSource) -> TfdbgDump:
-        # A file may grow twice within what the clock of the file system tells apart.
+        # A file may grow twice within the resolution of the file system's clock.
         asked = source.modified, sum(source.sizes.values())
         with self._followed_lock:
             known = self._followed.get(source.folder)
@@ -35,7 +35,7 @@ class DumpCache(OpenedCache[DumpSource, TfdbgDump]):
             self._followed.move_to_end(source.folder)
         latest = following.latest
         if latest is not None and asked < read:
-            # Whoever comes late, with an older listing, gets what is read by now: files that were shorter would be
+            # A late caller, with an older listing, gets what has been read by now: files that were shorter would be
             # taken for others.
             return latest
         try:

@@ -21,7 +21,7 @@ def tensorboards_graph_of_functions(run_metadata: RunMetadata) -> GraphDef:
     for number, graph in enumerate(graphs, 1):
         _rename(graph, f"graph_{number}")
         merged.node.extend(graph.node)
-        # Graphs without functions get no empty library, which would be in the text.
+        # Graphs without functions get no empty library, which would appear in the text.
         if graph.library.function:
             merged.library.function.extend(graph.library.function)
         if graph.library.gradient:

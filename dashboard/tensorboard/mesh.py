@@ -82,7 +82,7 @@ def moments(parts: list[tuple[Series, MeshPluginData]]) -> Iterator[dict[str, An
     known = [
         {
             "content_type": data.content_type,
-            # Older writers leave out which parts there are.
+            # Older writers do not record which parts exist.
             "components": data.components or _EVERY_PART,
             "config": data.json_config,
             "data_shape": list(data.shape),

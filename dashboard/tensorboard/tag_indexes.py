@@ -38,7 +38,7 @@ class TagIndexes:
         alike: dict[int, bytes] = {}
         for name, run in snapshot.runs.items():
             before = known.get(name)
-            # A name may come to stand for another run: the object tells.
+            # A name may come to refer to another run: the object shows this.
             found = before if before is not None and before[0]() is run else (weakref.ref(run), self._index(run, alike))
             now[name] = found
             if found[1]:

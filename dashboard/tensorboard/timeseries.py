@@ -64,7 +64,7 @@ def descriptions(snapshot: Snapshot, kind: str) -> dict[str, str]:
     """Return tag -> description as sanitized HTML, for the tags of a kind that have one."""
     by_tag: dict[str, dict[str, str]] = {}
     for name, run in snapshot.runs.items():
-        # Most runs describe nothing, and their series need not be made to know that.
+        # Most runs have no descriptions, and their series need not be created to find that out.
         if isinstance(run.series, LazySeries) and not run.series.has_texts(kind):
             continue
         for series in run.of_kind(kind):
@@ -227,7 +227,7 @@ def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
         or len(requested) > MOST_REQUESTS
     ):
         raise HTTPException(400, f"Expected 'requests' as a list of at most {MOST_REQUESTS} objects.")
-    # Equal ones are one: which they are made of is the same.
+    # Equal requests share one question, as they ask for the same runs.
     alike: dict[tuple[bytes, int], Question] = {}
     asked = (question(snapshot, one) for one in requested)
     questions = [alike.setdefault((one.said, len(one.runs)), one) for one in asked]
@@ -268,7 +268,7 @@ def answers(questions: Sequence[Question]) -> Iterator[bytes]:
 
 
 def _key(one: Question) -> tuple[bytes, bool]:
-    # A run that is not text, as null, is not repeated, and stands for all or for none.
+    # A run that is not text, such as null, is not repeated, and means all runs or none.
     return one.said, one.has_any
 
 

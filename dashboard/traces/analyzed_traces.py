@@ -63,8 +63,8 @@ class AnalyzedTrace:
         """The trace's beginning; the Timeline's times are relative to it."""
         self.facts: Final = Facts(opened.trace)
         self._progress = progress
-        # Facts are worked out when they are asked for; two threads would do it twice. Who leaves meanwhile leaves what
-        # is done by then, and the next goes on.
+        # Facts are computed on demand; two threads would do it twice. Someone who leaves meanwhile leaves behind what
+        # is done by then, and the next one continues.
         self._lock = RLock()
         self._kept: OrderedDict[object, Any] = OrderedDict()
 

@@ -131,7 +131,7 @@ def ordered(body: bytes) -> tuple[CaptureOrder, CaptureRequest]:
     order = parsed(body, CaptureOrder, "This cannot be recorded", 400)
     try:
         kept = {name: getattr(order, name) for name in CaptureRequest.__struct_fields__}
-        # Through JSON, so that the bounds of the request are checked.
+        # Through plain objects, so that the bounds of the request are checked.
         wanted = msgspec.convert(msgspec.to_builtins(kept), CaptureRequest)
         return order, checked_request(wanted)
     except (msgspec.MsgspecError, UserError) as error:
@@ -184,11 +184,11 @@ async def finished(
             capture = client.capture(wanted, folder, time.time_ns())
         except BaseException as error:
             failure = error
-        # The loop may be closed, when the dashboard has ended meanwhile.
+        # The loop may be closed if the dashboard has ended meanwhile.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, capture, failure)
 
-    # A daemon, so that the dashboard ends without waiting for it.
+    # A daemon thread, so that the dashboard ends without waiting for it.
     threading.Thread(target=work, name=f"capture {client.address}", daemon=True).start()
     try:
         while not future.done():

@@ -131,7 +131,7 @@ def remote_traces(address: str) -> list[str]:
 
         file_system, path = url_to_fs(address)
         found = file_system.find(path) if file_system.isdir(path) else None
-    # File systems of fsspec raise whatever the libraries under them do.
+    # File systems of fsspec raise whatever their underlying libraries raise.
     except Exception as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{address} cannot be listed: {reason}. Expected a trace, or a folder of traces.") from error

@@ -90,7 +90,7 @@ class GatheredRanks:
         except Cancelled:
             self.problem = "It was stopped before all ranks were read."
         except Exception as error:
-            # A thread of its own has nobody else to tell.
+            # A separate thread has nobody else to report this to.
             _log.exception("the traces of a job could not be read")
             self.problem = f"The ranks cannot be read: {error}."
         finally:

@@ -100,7 +100,7 @@ def _run_metadata(snapshot: Snapshot) -> Iterator[TraceSource]:
     for run in snapshot.runs.values():
         for kind in RUN_METADATA_KINDS:
             for series in run.of_kind(kind):
-                # Numbers that are equal to themselves, whatever the times are.
+                # As integers, which are equal to themselves whatever the times are.
                 written = np.ascontiguousarray(series.wall_times, np.float64).view(np.int64)
                 for index in range(len(series)):
                     step = int(series.steps[index])
@@ -112,7 +112,7 @@ def _run_metadata(snapshot: Snapshot) -> Iterator[TraceSource]:
                         step=step,
                         size=None,
                         modified=float(series.wall_times[index]),
-                        # Not that of the series: what is written once stays as it is when further steps come.
+                        # Not that of the series: a trace, once written, does not change when further steps arrive.
                         version=(step, int(written[index])),
                         origin=series,
                         run_title=snapshot.run_title(run.name),
@@ -198,7 +198,7 @@ def read_source(source: TraceSource) -> Trace:
 
 def open_trace(source: TraceSource) -> OpenedTrace:
     """Read a trace and prepare its level of detail; raises what `read_source` raises."""
-    # Where another process compiles the loops, to compile them here too would take longer.
+    # If another process is compiling the loops, compiling them here too would take longer.
     KERNELS.wait(LONGEST_COMPILATION)
     trace = read_source(source)
     start_ns, end_ns = extent_ns(trace)

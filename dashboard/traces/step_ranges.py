@@ -272,7 +272,7 @@ class StepRanges:
             return before[1]
         found = {run: joined_steps(marked, _columns(series[run])) for run in runs}
         if len(runs) > 1 or not all(_holds(run, source.run) for run in runs):
-            # Of the runs in a folder, those that ran then are meant.
+            # Of the runs in a folder, only those that ran at the time are meant.
             found = {run: one for run, one in found.items() if one.joined != "marked"}
         first = next(iter(found.values()), None) or joined_steps(marked, [])
         made = _complete(about, tuple(found), first.joined, _rows(marked, first), marked.left_out)
@@ -326,7 +326,7 @@ class StepRanges:
             found: MarkedSteps | Unreadable = marked_steps(self._opener(source))
         except TraceUnavailableError as error:
             found = Unreadable(str(error))
-        except Exception as error:  # The reader goes on with the others, whatever one of them has in it.
+        except Exception as error:  # The reader goes on to the other traces, whatever one contains.
             found = Unreadable(f"{source.label} of run {source.run!r} cannot be read: {error!r}.")
         self._keep(source, found)
 

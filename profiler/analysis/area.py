@@ -145,7 +145,7 @@ def _by_category(category: NDArray[np.int64], sums: NDArray[np.int64]) -> Totals
     merged = np.zeros((len(distinct), sums.shape[1]), np.int64)
     for column in (row_loops.COUNT, row_loops.TOTAL, row_loops.OWN):
         np.add.at(merged[:, column], group, sums[:, column])
-    # Of the slices that are the longest of their names, the longest of all comes last, the first of equals.
+    # Among the longest slices of each name, the longest of all comes last; ties go to the first.
     order = np.lexsort((-sums[:, row_loops.LONGEST], sums[:, row_loops.MOST]))
     merged[group[order], row_loops.MOST] = sums[order, row_loops.MOST]
     merged[group[order], row_loops.LONGEST] = sums[order, row_loops.LONGEST]
@@ -160,7 +160,7 @@ def counter_figures(counter: Counter, start_ns: int, end_ns: int) -> CounterFigu
     last = int(np.searchsorted(counter.times_ns, end_ns))
     values = counter.values[first:last]
     held = np.diff(np.maximum(counter.times_ns[first:last], start_ns), append=end_ns).astype(np.float64)
-    # Of points at one moment the last one counts.
+    # Of points at the same time, the last one counts.
     known = np.isfinite(values) & (held > 0)
     values, held = values[known], held[known]
     if not len(values):

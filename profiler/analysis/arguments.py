@@ -88,7 +88,7 @@ def _scan(
             if depth != 1 or after >= end or data[after] != 58:
                 continue
             if escaped:
-                # A key may be any of the wanted ones, written with escapes.
+                # The key may be any of the wanted ones, written with escapes.
                 for wanted in range(count):
                     state[index, wanted] = 3
                 break
@@ -138,7 +138,7 @@ def _scan(
                 if digits == 0:
                     state[index, wanted] = 3
                 elif whole and decimals > 0 and digits <= 15:
-                    # Both fit into 53 bits, so that the quotient is the nearest number, as any parser's.
+                    # Both fit into 53 bits, so the quotient is the nearest number, as with any parser.
                     state[index, wanted] = 4
                     decimal[index, wanted] = (-value if negative else value) / 10.0**decimals
                 elif whole and decimals == 0 and digits <= 18:

@@ -44,7 +44,7 @@ def code_view(trace: Trace | Facts) -> "pl.DataFrame":
     facts = facts_of(trace)
     calls = operator_calls(facts)
     own: dict[Stack, NDArray[np.int64]] = defaultdict(lambda: np.zeros(3, np.int64))
-    # What several operators share is summed up before it is added to every frame around it.
+    # Operators with the same stack are summed before their sums are added to every enclosing frame.
     stacks, number = _stacks(facts, calls.slice[calls.is_operator])
     sums = np.zeros((len(stacks), 3), np.int64)
     times = (calls.host_self[calls.is_operator], calls.device_self[calls.is_operator])
@@ -59,7 +59,7 @@ def code_view(trace: Trace | Facts) -> "pl.DataFrame":
             total[stack[:depth]] += int(host) + int(device)
     order = _in_order(total)
     numbers = np.array([own.get(stack, _NOTHING) for stack in order], np.int64).reshape(-1, 3)
-    # Column by column: rows are objects, of which there may be very many.
+    # Column by column, since rows are objects, and there may be very many of them.
     return pl.DataFrame(
         {
             "frame": pl.Series([stack[-1] for stack in order], dtype=pl.String),
@@ -79,7 +79,7 @@ def _in_order(total: Mapping[Stack, int]) -> list[Stack]:
     beside: dict[Stack, list[Stack]] = defaultdict(list)
     for stack in total:
         beside[stack[:-1]].append(stack)
-    # The last is taken first.
+    # The last one is taken first.
     below = {outer: _shortest_first(frames, total) for outer, frames in beside.items()}
     order: list[Stack] = []
     waiting = list(below.get((), ()))
@@ -96,7 +96,7 @@ def _shortest_first(frames: list[Stack], total: Mapping[Stack, int]) -> list[Sta
 
     if len(frames) < _MANY:
         return sorted(frames, key=lambda stack: (total[stack], stack[-1]))
-    # Python would keep every other thread waiting while it sorts them.
+    # Sorting in Python would keep every other thread waiting.
     times = np.fromiter((total[stack] for stack in frames), np.int64, len(frames))
     names = pl.Series([stack[-1] for stack in frames], dtype=pl.String)
     order = pl.DataFrame({"time": times, "name": names}).select(pl.arg_sort_by("time", "name")).to_series()
@@ -139,7 +139,7 @@ def _enclosing(facts: Facts, function: int, around: NDArray[np.int64], known: di
     for each in reversed(chain):
         name = facts.trace.names[int(facts.trace.name_id[each])]
         outer = known[int(around[each])]
-        # A module is the frame of its forward, which is there by itself.
+        # A module has the frame of its forward method, which is recorded separately.
         known[each] = outer if name.startswith(_MODULE) else (*outer, name)
     return known[chain[0]] if chain else known[function]
 

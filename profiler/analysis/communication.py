@@ -53,7 +53,7 @@ def match_collectives(parts: Sequence["pl.DataFrame"], *, least: int = 2) -> "pl
     table = pl.concat(indexed) if indexed else _no_communication().with_columns(pl.lit(0, pl.Int64).alias("trace"))
     keys = ("step", "collective", "sequence", "number")
     transfer = pl.col("duration_ns").min().over(*keys)
-    # Numbers run on over sequence numbers, each of which may have kernels of its own.
+    # Numbering continues across sequence numbers, each of which may have kernels of its own.
     number = pl.struct("sequence", "number").rank("dense").over("step", "collective").cast(pl.Int64) - 1
     return (
         table.filter(pl.col("trace").n_unique().over(*keys) >= least)
@@ -95,7 +95,7 @@ def communication(trace: Trace | Facts) -> "pl.DataFrame":
         return _no_communication()
     stated = facts.distinct(slices, _COLLECTIVE, _GROUP)
     collectives, groups = stated.each(_collective_of), stated.each(_group_of)
-    # Calls of one name with equal arguments are of one sort.
+    # Calls with the same name and equal arguments are of one sort.
     alike = distinct_rows(facts.trace.name_id[slices].astype(np.int64), stated.number)
     examples = zip(facts.names_of(slices[alike.first]), stated.number[alike.first].tolist(), strict=True)
     sorts = [_sort_of(name, collectives[number], groups[number]) for name, number in examples]

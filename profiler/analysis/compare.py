@@ -62,7 +62,7 @@ def compare(
     """
     import polars as pl
 
-    # A step is what is called here.
+    # Here, a call is a step.
     basis = basis_of(before, after, "step" if what == "steps" and per == "call" else per)
     tables = [_table(facts_of(trace), what, basis.per) for trace in (before, after)]
     joined = (
@@ -144,7 +144,7 @@ _DESCRIPTIONS: Final[Mapping[What, str]] = {
 
 
 def _changes_in(what: What) -> Analysis:
-    # Times of operators count nested ones again.
+    # The times of operators count nested operators again.
     adds_up = what != "operators"
     return Analysis(
         f"changed_{what}",

@@ -101,7 +101,7 @@ def path_of(trace: Trace | Facts, *, step: int | None = None, inferred: bool = T
         ValueError: the trace has no such step.
     """
     facts = facts_of(trace)
-    # Several tables are made of that of the whole trace, which takes long to find.
+    # Several tables are made from the path of the whole trace, which takes long to find.
     return facts.once(_whole_path) if step is None and inferred else _found_path(facts, step, inferred)
 
 

@@ -36,7 +36,7 @@ class DevicePeaks(NamedTuple):
 
     def flops(self, precision: Precision) -> float | None:
         """Return the peak for a number type in FLOP/s."""
-        # What has tensor cores but no TF32 computes float32 on them in float16.
+        # Devices with tensor cores but no TF32 compute float32 on them in float16.
         found: float | None = self.tf32 or self.fp16 if precision == "tf32" else getattr(self, precision)
         return None if found is None else found * 1e12
 
@@ -120,7 +120,7 @@ _TABLE: Final[tuple[tuple[str, DevicePeaks], ...]] = (
     (r"H200", DevicePeaks("H200 SXM", 67, 67, 494.5, 989.5, 989.5, 1979, 4800, _H200)),
     (r"GB200", DevicePeaks("GB200", 40, 80, 1250, 2500, 2500, 5000, 8000, _GB200)),
     (r"B200", DevicePeaks("B200", 37, 75, 1125, 2250, 2250, 4500, 8000, _HGX)),
-    # NVIDIA, workstations and desktops. Those of float64 are not stated for all, and slow on all.
+    # NVIDIA, workstations and desktops. Peaks of float64 are not stated for all, and float64 is slow on all.
     (r"TITAN RTX", DevicePeaks("Titan RTX", None, 16.3, None, 130.5, None, None, 672, _TURING)),
     (r"RTX 2080 TI", DevicePeaks("RTX 2080 Ti", None, 13.4, None, 53.8, None, None, 616, _TURING)),
     (r"RTX 2080 SUPER", DevicePeaks("RTX 2080 Super", None, 11.2, None, 44.6, None, None, 496, _TURING)),
@@ -155,7 +155,7 @@ _TABLE: Final[tuple[tuple[str, DevicePeaks], ...]] = (
     (r"RTX 5080", DevicePeaks("RTX 5080", None, 56.3, 56.3, 112.6, 112.6, 225.1, 960, _BLACKWELL)),
     (r"RTX 5070 TI", DevicePeaks("RTX 5070 Ti", None, 43.9, 43.9, 87.9, 87.9, 175.8, 896, _BLACKWELL)),
     (r"RTX 5070", DevicePeaks("RTX 5070", None, 30.9, 30.9, 61.7, 61.7, 123.5, 672, _BLACKWELL)),
-    # AMD. A MI250 is two devices.
+    # AMD. An MI250 is two devices.
     (r"MI100", DevicePeaks("MI100", 11.5, 46.1, None, 184.6, 92.3, None, 1229, _CDNA)),
     (r"MI210", DevicePeaks("MI210", 45.3, 45.3, None, 181, 181, None, 1638, _CDNA2)),
     (r"MI250X", DevicePeaks("MI250X (one of two devices)", 47.9, 47.9, None, 191.5, 191.5, None, 1638, _CDNA2)),
@@ -177,7 +177,7 @@ def peaks_of(name: str) -> DevicePeaks | None:
         return None
     plain = re.sub(r"[\s_]+", " ", name.upper())
     for pattern, peaks in _TABLE:
-        # A name is whole words: "A10" is not in "A100", and "L4" not in "L40".
+        # Names match as whole words: "A10" does not match "A100", and "L4" does not match "L40".
         if re.search(rf"(?<![A-Z0-9])(?:{pattern})(?![A-Z0-9])", plain):
             return peaks
     return None

@@ -67,7 +67,7 @@ def _by_texts(arguments: JsonArguments, slices: Column, keys: Sequence[str]) -> 
     table = np.full(1 << (2 * len(slices) - 1).bit_length(), -1, np.int64)
     example, number = np.empty(0, np.int64), np.empty(len(slices), np.int64)
     spans = np.empty((0, len(keys), 2), np.int64)
-    # A file cannot know which of its texts meet in the table.
+    # Random, so that a file cannot know which of its texts collide in the table.
     start = random.getrandbits(62)
     known = 0
     for first in range(0, len(slices), _PIECE):
@@ -128,7 +128,7 @@ def _spans(
                     at += 1
                 if depth == 1 and is_key:
                     is_key = False
-                    # It may be any of the wanted ones, written with escapes.
+                    # The key may be any of the wanted ones, written with escapes.
                     if escaped:
                         odd[index] = True
                     for key in range(sizes.size):

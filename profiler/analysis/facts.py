@@ -139,7 +139,7 @@ class Facts:
         """Whether each slice ran on a device: it is on a stream or copy lane, or waits for a whole device."""
         lanes = np.array([lane.kind in ("stream", "memcpy") for lane in self.trace.lanes] or [False], np.bool_)
         whole = np.array([lane.kind == "device" for lane in self.trace.lanes] or [False], np.bool_)
-        # What waits for the whole device lies on no stream.
+        # Slices that wait for the whole device are not on a stream.
         waits = self.kinds == KINDS.index("synchronization")
         result: NDArray[np.bool_] = lanes[self.trace.lane] | (whole[self.trace.lane] & waits)
         return result

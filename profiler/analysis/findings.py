@@ -180,7 +180,7 @@ def _by_limit(known: Mapping[str, Metric], left_out: Collection[str]) -> Iterato
     seen = set(left_out)
     for rule in _RULES:
         value = known[rule.metric].value
-        # NaN is beyond no limit.
+        # NaN is never beyond a limit.
         beyond = value >= rule.limit if rule.above else value < rule.limit
         if beyond and rule.metric not in seen:
             seen.add(rule.metric)
@@ -274,7 +274,7 @@ def _capability(facts: Facts) -> tuple[int, int] | None:
     found = []
     for device in _devices(facts):
         major, minor = device.get("computeMajor"), device.get("computeMinor", 0)
-        # AMD's devices have such numbers too.
+        # AMD's devices also have such numbers.
         if not isinstance(major, int) or not isinstance(minor, int) or "AMD" in str(device.get("name", "")).upper():
             return None
         found.append((major, minor))

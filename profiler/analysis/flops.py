@@ -22,7 +22,7 @@ _ITEM_BYTES: Final = {
 }
 _CONVOLUTIONS: Final = frozenset(["convolution", "_convolution", "convolution_overrideable"])
 _CONVOLUTION_GRADIENTS: Final = {
-    # Gradients of input and weight; that of the bias is a sum.
+    # Gradients of input and weight; the gradient of the bias is a sum.
     "convolution_backward": (0, 2, 2),
     "cudnn_convolution_backward_input": (1, 2, 1),
     "cudnn_convolution_backward": (1, 2, 2),
@@ -32,7 +32,7 @@ _ATTENTION: Final = {
     "_scaled_dot_product_flash_attention": (0, 1, 1),
     "_scaled_dot_product_efficient_attention": (0, 1, 1),
     "_scaled_dot_product_cudnn_attention": (0, 1, 1),
-    # The scores again, and gradients of query, key, value and scores.
+    # The scores again, and the gradients of query, key, value and scores.
     "_scaled_dot_product_flash_attention_backward": (1, 3, 2),
     "_scaled_dot_product_efficient_attention_backward": (1, 3, 2),
     "_scaled_dot_product_cudnn_attention_backward": (1, 3, 2),
@@ -109,7 +109,7 @@ def _convolution(shapes: Sequence[Any], concrete: Any) -> float | None:
     if not (_is_shape(given) and space > 0 and len(given) == len(weight) and stride and padding and dilation):
         return None
     if str(concrete[6]) != "False":
-        # A transposed one multiplies each of its inputs with its kernel.
+        # A transposed convolution multiplies each of its inputs by its kernel.
         return float(2 * math.prod(given) * math.prod(weight[1:]))
     output = 1
     for axis in range(space):

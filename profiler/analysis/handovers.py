@@ -39,7 +39,7 @@ def handovers(facts: Facts, host: Column) -> Handovers:
     stretches = stretches.where(works[stretches.lane])
     partner = _partners(facts, stretches)
     served = np.where(partner[stretches.lane] >= 0, partner[stretches.lane], -1)
-    # A thread goes on after those that work for it, and these after it.
+    # A thread continues after those that work for it, and they continue after it.
     helpers = np.flatnonzero(served >= 0)
     after_helper = _resumed(stretches, served, stretches.lane)
     after_waiting = _resumed(stretches, stretches.lane, served)
@@ -91,7 +91,7 @@ def _alternating(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
     before, ended, pause, until = before[fits], ended[fits], pause[fits], until[fits]
     own = _worked(lane, stretches.end, length, lane[ended], pause, until)
     total = _worked(process, stretches.end, length, process[ended], pause, until)
-    # Of what went on in the pause, the other thread's part, weighted by how much that was.
+    # The other thread's share of the work during the pause, weighted by the amount of that thread's work.
     weight = own.astype(np.float64) ** 2 / np.maximum(total, 1)
     pairs = distinct_rows(lane[ended], lane[before])
     workers, waits = lane[ended][pairs.first], lane[before][pairs.first]

@@ -61,7 +61,7 @@ def idle_gaps(
     every, first = _activities(facts, scope, of)
     previous = every.end.copy()
     if of == "device":
-        # The latest end so far, by counting each device's ends from its own base.
+        # The latest end so far, with each device's ends counted from a base of its own.
         base = running_count(first) * (int(np.ptp(previous)) + 1) if len(previous) else previous
         previous = np.maximum.accumulate(previous + base) - base
     previous = np.concatenate([[0], previous[:-1]])[: len(first)].astype(np.int64)
@@ -84,7 +84,7 @@ def _activities(facts: Facts, scope: Scope, of: Of = "stream") -> tuple[Device, 
     """Return the activities that count, by stream or device and start, and which of them are the first there."""
     every = facts.device(scope)
     busy = every.where(every.of("kernel", "memcpy", "memset", "communication"))
-    # They are in order of start, which a stable sort by stream keeps.
+    # Activities are in order of start, which a stable sort by stream keeps.
     stream = busy.stream if of == "stream" else np.zeros(len(busy.slice), np.int64)
     order = np.lexsort((stream, busy.device))
     busy, stream = busy.where(order), stream[order]
@@ -117,7 +117,7 @@ def idle_time(
     device, stream = every.device[first], every.stream[first]
     stream_of = (running_count(first) - 1)[~first]
     other = CAUSES.index("other")
-    # Each stream has a row of "other", be it empty: its first activity has no gap before it.
+    # Each stream has a row for "other", even if empty: its first activity has no gap before it.
     group = np.concatenate([stream_of * len(CAUSES) + gaps.cause, np.arange(len(device)) * len(CAUSES) + other])
     size = len(device) * len(CAUSES)
     counts = np.bincount(group[: len(gaps.start)], minlength=size)

@@ -143,7 +143,7 @@ def kernels(
     known, _, place = numbered(facts.trace.name_id[counted.slice])
     names = [facts.trace.names[number] for number in known.tolist()]
     number_of: dict[str, int] = {}
-    # One number for all names of one group.
+    # One number for all names in a group.
     group = np.array([number_of.setdefault(kernel_key(name, by), len(number_of)) for name in names], np.int64)
     used = np.array([uses_tensor_cores(name) for name in names], np.bool_)
     labels = list(number_of)

@@ -56,7 +56,7 @@ def _in_order(first: Column, by_source: Column, target: Column, times: Column, b
             if waiting > 0:
                 waiting -= 1
                 node = ready[waiting]
-            else:  # a circle: it is cut before the first of its nodes
+            else:  # a cycle: it is cut before the first of its nodes
                 while done[by_time[next_one]]:
                     next_one += 1
                 node = by_time[next_one]

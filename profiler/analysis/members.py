@@ -68,7 +68,7 @@ def longest(members: Members, rows: int) -> NDArray[np.int64]:
     """Return the longest slice of each of the first ``rows`` rows, ties to the first; -1 for an empty row."""
     result = np.full(rows, -1, np.int64)
     known = np.flatnonzero((members.row >= 0) & (members.row < rows))
-    # The last of each row stays, so what is to stay comes last.
+    # The last slice of each row is kept, so the one to keep comes last.
     order = known[np.lexsort((-known, members.duration_ns[known]))]
     result[members.row[order]] = members.slice[order]
     return result

@@ -162,7 +162,7 @@ def size_histogram(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFra
 
     copies, size, direction, _ = _copies(facts_of(trace), scope)
     known = size >= 0
-    # Exact, while a logarithm may fall short of a power of two.
+    # Exact, whereas a logarithm may fall short of a power of two.
     upper = np.int64(1) << np.maximum(np.frexp(size[known])[1], 0).astype(np.int64)
     lower = np.where(size[known] >= 1, upper // 2, 0)
     frame = pl.DataFrame(
@@ -195,7 +195,7 @@ def bandwidth_over_time(trace: Trace | Facts, *, scope: Scope = "complete") -> "
     parts = []
     for direction in sorted(direction_of_each.unique().to_list()):
         here = (direction_of_each == direction).to_numpy()
-        # Ends come first, so that a copy that follows another at once does not add to it.
+        # Ends come first, so that a copy that immediately follows another does not add to it.
         times = np.concatenate([end[here], copies.start[here]])
         change = np.concatenate([-bandwidth[here], bandwidth[here]])
         running = np.repeat(np.array([-1, 1], np.int64), int(here.sum()))

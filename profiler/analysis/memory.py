@@ -173,7 +173,7 @@ def memory_timeline(trace: Trace | Facts) -> "pl.DataFrame":
         frame = _changes_frame(allocations(facts))
         if frame.is_empty():
             frame = _counters_frame(facts.trace)
-    # Numbers beyond 64 bits are no sizes.
+    # Numbers beyond 64 bits are not sizes.
     sizes = frame.cast({"bytes": pl.Int64, "reserved_bytes": pl.Int64}, strict=False)
     return sizes.drop_nulls("bytes").sort("device", "time_ns", maintain_order=True)
 
@@ -197,7 +197,7 @@ def _changes_frame(made: Allocations) -> "pl.DataFrame":
     import polars as pl
 
     freed = made.end != NEVER
-    # What ends goes first among changes of one time, as in TensorFlow's Timeline.
+    # At equal times, frees come before allocations, as in TensorFlow's Timeline.
     return (
         pl.DataFrame(
             {

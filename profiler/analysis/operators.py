@@ -115,7 +115,7 @@ def tree_of_calls(facts: Facts) -> Calls:
     parent = np.where(above >= 0, position[above], -1)
     own = _representatives(facts, nodes, parent)
     is_own = own == np.arange(len(nodes))
-    # Parents lie outside their children and are never merged into these, so one look-up suffices.
+    # Parents enclose their children and are never merged into them, so one lookup suffices.
     parent = np.where(parent >= 0, own[parent], -1)
     duration = facts.trace.duration_ns[nodes]
     host_self = np.where(is_own, duration, 0)
@@ -183,7 +183,7 @@ def _runtime_owners(
         known = np.flatnonzero(ids > 0)
         known = known[np.argsort(ids[known], kind="stable")]
         external = facts.external_ids(calls)
-        # Of several operators with a number, the last one.
+        # Of several operators with the same number, take the last one.
         place = np.maximum(np.searchsorted(ids[known], external, side="right") - 1, 0)
         found = facts.operator_slices[known[place]]
         start, end = facts.trace.start_ns, facts.end_ns
@@ -205,7 +205,7 @@ def _device_times(
     every = every.where(every.of("kernel", "memcpy", "memset", "communication") & (every.launch >= 0))
     owner_of_slice = np.full(len(facts.trace), -1, np.int64)
     owner_of_slice[runtime] = owner
-    # In StepStats the operator itself launches.
+    # In StepStats, the operator itself is the launch.
     direct = position[every.launch]
     target = np.where(direct >= 0, own[np.maximum(direct, 0)] if len(own) else -1, owner_of_slice[every.launch])
     tensor = facts.named(every.slice, uses_tensor_cores) & every.of("kernel", "communication")

@@ -115,7 +115,7 @@ def _add_threads(graph: _Graph, facts: Facts, host: Column, waiting: NDArray[np.
     depth, empty = trace.depth[host].astype(np.int64), trace.duration_ns[host] == 0
     node = np.concatenate([2 * host, 2 * host + 1])
     lane = np.tile(trace.lane[host], 2)
-    # Among boundaries of one time: ends, inner ones first, then starts, outer ones first; an empty slice ends at once.
+    # At equal times: ends, inner ones first, then starts, outer ones first; an empty slice ends at once.
     phase = np.concatenate([np.ones(len(host), np.int64), np.where(empty, 1, 0)])
     inner = np.concatenate([2 * depth, np.where(empty, 2 * depth + 1, -depth)])
     order = np.lexsort((inner, phase, times[node], lane))
@@ -124,7 +124,7 @@ def _add_threads(graph: _Graph, facts: Facts, host: Column, waiting: NDArray[np.
     within[host] = True
     outer = facts.nearest(within)
     inside = np.where(node % 2 == 0, node // 2, outer[node // 2])
-    # Where slices overlap in part, the one that runs longest goes on when another ends that is in none.
+    # Where slices partly overlap, the one that runs longest continues when another ends that is in no other slice.
     longest = node[furthest(lane.astype(np.int64), facts.end_ns[node // 2])] // 2
     inside = np.where((inside < 0) & (facts.end_ns[longest] > times[node]), longest, inside)[:-1]
     same = lane[1:] == lane[:-1]
@@ -177,7 +177,7 @@ def _add_streams(graph: _Graph, facts: Facts, device: Device, inferred: bool) ->
     graph.add(2 * every.launch[overlapping[kept]], start[overlapping[kept]], "backlog", every.slice[before[kept]])
     behind = np.flatnonzero(chosen & (released >= 0))
     graph.add(end[released[behind]], start[behind], "dependency", every.slice[behind])
-    # What was launched before the stretch and had to be done first: its own stream's, or another's that it waited for.
+    # Work launched before the stretch that had to finish first: on the same stream, or on another that was waited for.
     later, before = np.concatenate([follows, behind]), np.concatenate([previous[follows], released[behind]])
     outside = ~chosen[before] & has_launch[later]
     call, last = every.launch[later[outside]], before[outside]

@@ -49,9 +49,9 @@ def queue_length(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.Data
     times = np.concatenate([facts.trace.start_ns[queued.launch], queued.start])
     change = np.repeat(np.array([1, -1], np.int64), len(queued.start))
     device, stream = np.tile(queued.device, 2), np.tile(queued.stream, 2)
-    # What is added comes before what is taken away at the same time.
+    # At equal times, additions come before removals.
     order = np.lexsort((2 * times + (change < 0), stream, device))
-    # One sum for all streams: every activity of a stream is added and taken away again, so each begins at 0.
+    # One sum for all streams: every activity of a stream is added and removed again, so each stream begins at 0.
     length = np.cumsum(change[order])
     return pl.DataFrame({"device": device[order], "stream": stream[order], "time_ns": times[order], "length": length})
 

@@ -109,7 +109,7 @@ def rank_groups(ranks: Ranks) -> "pl.DataFrame":
             pl.col("step_ns", "computation_ns", "communication_ns", "waiting_ns", "own_ns").mean(),
             slowest_rank("own_ns"),
         )
-        # Rounded, as sums of several threads differ in their last bits.
+        # Rounded, as sums computed by several threads differ in their last bits.
         .sort(pl.col("grouping") != HOST, "grouping", -pl.col("own_ns").round(), "group")
         .collect(engine="streaming")
     )

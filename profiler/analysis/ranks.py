@@ -148,7 +148,7 @@ def collectives(ranks: Ranks) -> "pl.DataFrame":
     import polars as pl
 
     tables = tables_of_ranks(ranks)
-    # Numbers run on over sequence numbers, each of which may have kernels of its own.
+    # Numbering continues across sequence numbers, each of which may have kernels of its own.
     number = pl.struct("sequence", "number").rank("dense").over("step", "collective").cast(pl.Int64) - 1
     numbered = _matched(tables).collect(engine="streaming").with_columns(number.alias("place"))
     return (

@@ -62,7 +62,7 @@ def _counted_calls(facts: Facts) -> Counted:
     chosen = np.flatnonzero(np.isin(calls.slice, slices))
     found = facts.distinct(slices, *COUNTED_BY)
     decoded = found.each(dict)
-    # Calls of one name with equal arguments do the same.
+    # Calls with the same name and equal arguments do the same work.
     alike = distinct_rows(facts.trace.name_id[slices].astype(np.int64), found.number)
     examples = zip(facts.names_of(slices[alike.first]), listed(found.number[alike.first]), strict=True)
     counts = [(flops_of(name, decoded[number]), decoded[number]) for name, number in examples]
@@ -223,7 +223,7 @@ def roofline(
             "flops": counted.flops,
             "bytes": counted.moved,
             "time_ns": counted.time_ns,
-            # How long it takes at the peak of its type of number.
+            # Time of the call at the peak of its number type.
             "least_ns": counted.flops / rates[counted.precision] * 1e9,
             "precision": text_column(counted.precision, words.__getitem__),
         }
@@ -234,7 +234,7 @@ def roofline(
         pl.col("flops").sum(),
         pl.when(pl.col("bytes").is_not_nan().all()).then(pl.col("bytes").sum()),
         pl.col("time_ns").sum(),
-        # Numbers of no type that the device is stated for, as integers, are few beside what is.
+        # Operations on number types without a stated peak, such as integers, are few compared to the others.
         pl.when(pl.col("least_ns").is_not_nan().any()).then(pl.col("least_ns").fill_nan(0).sum()),
         pl.col("precision").filter(pl.col("precision") != "").unique(maintain_order=True).str.join(", "),
     )

@@ -184,7 +184,7 @@ def sum_up(
                 sums[group, LONGEST] = index
             covered[row] += clipped
             outer = parent[index]
-            # What has no time in the area may lie in what has none of it there.
+            # A slice with no time in the area may lie in one that has none there either.
             if outer < 0 or clipped <= 0:
                 continue
             if outer != owner:

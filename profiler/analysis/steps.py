@@ -77,7 +77,7 @@ def launched_within(
 ) -> list[NDArray[np.int64]]:
     """Return the device activities launched by calls within each time interval, as indices among them."""
     launched = np.flatnonzero(device.launch >= 0)
-    # Each stretch looks at what begins in it alone: there may be thousands of both steps and kernels.
+    # Each interval examines only calls that begin in it: there may be thousands of both steps and kernels.
     launched = launched[np.argsort(facts.trace.start_ns[device.launch[launched]], kind="stable")]
     starts = facts.trace.start_ns[device.launch[launched]]
     bounds = zip(np.searchsorted(starts, begins), np.searchsorted(starts, ends, side="right"), ends, strict=True)

@@ -46,7 +46,7 @@ class Stretches(NamedTuple):
 def furthest(lane: Column, end: Column) -> Column:
     """Return, for each item in order of lane, the index of the last to end in its lane so far; ties go to the first."""
     ends, _, rank = numbered(end)
-    # Lanes come in order, so that the greatest pair of lane and rank so far is always one of the own lane.
+    # Lanes come in order, so the greatest pair of lane and rank so far is always one of the current lane.
     pair = lane * len(ends) + rank
     further = np.concatenate([[True], pair[1:] > np.maximum.accumulate(pair)[:-1]])[: len(pair)]
     return np.maximum.accumulate(np.where(further, np.arange(len(pair)), 0))

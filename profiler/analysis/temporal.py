@@ -115,7 +115,7 @@ def _exclusive(running: list[Intervals]) -> dict[str, int]:
         [np.full(len(each.start), sign << bit) for bit, each in enumerate(running) for sign in signs]
     ).astype(np.int64)
     order = np.argsort(times, kind="stable")
-    # Each kind's intervals are disjoint, so that the sum is a bit per kind between distinct times.
+    # Each kind's intervals are disjoint, so the sum has one bit per kind between distinct times.
     combination = np.cumsum(change[order])[:-1]
     lengths = np.diff(times[order])
     held = lengths > 0
@@ -200,7 +200,7 @@ def _sm_efficiency(device: Device, begin: int, end: int) -> float | None:
     known = blocks > 0
     if not known.any() or end <= begin:
         return None
-    # Only sums of a few numbers at a time: what cancels leaves no residue worth a thousandth.
+    # Only a few numbers are summed at a time, so cancellation leaves no residue worth a thousandth.
     times, values = sum_over_time(device.start[known], device.end[known], blocks[known])
     lengths = np.diff(np.clip(times, begin, end))
     running = np.where(values[:-1] > 1e-9, np.minimum(values[:-1], 1.0), 0.0)

@@ -247,7 +247,7 @@ _VIEWS: Final[Mapping[View, tuple[str, str, str]]] = {
 
 def _of_view(of: View) -> Analysis:
     about, title, description = _VIEWS[of]
-    # Scopes contain each other, so that their sums are nothing.
+    # Scopes contain each other, so their sums are meaningless.
     adds_up = of != "scope"
     return Analysis(
         f"tfprof_{of}",

@@ -223,7 +223,7 @@ class _Recording:
         self._max_slices = max_slices
         self._numbers = itertools.count()
         self._abouts: dict[int, tuple[CodeType, Mapping[str, ArgumentValue]]] = {}
-        # Where asyncio is made to use its tasks in Python, the other is no longer called asyncio.Task.
+        # If asyncio is made to use its tasks in Python, asyncio.Task is no longer the name of the other kind.
         python_task: Any = getattr(asyncio.tasks, "_PyTask", asyncio.Task)
         self._kinds: Final = (asyncio.Task, python_task)
 
@@ -247,7 +247,7 @@ class _Recording:
                 finally:
                     self._end_run(thread, place, life, task)
             finally:
-                # As asyncio does: an exception that passes holds this frame, and with it all of these.
+                # As asyncio does: an exception that passes through holds this frame, and with it all of these objects.
                 del callback, task, handle
 
         return _run
@@ -264,7 +264,7 @@ class _Recording:
                     self._see_made(loop, coro, task, begin)
                 return task
             finally:
-                # As asyncio does: an exception of an eager task holds this frame, and so would hold the task.
+                # As asyncio does: an exception of an eager task holds this frame, and thus would hold the task.
                 del task
 
         return create_task
@@ -334,7 +334,7 @@ class _Recording:
             life.name, life.end = task.get_name(), end
             if task.cancelled():
                 life.outcome = {"cancelled": True}
-            # Asked for it by `exception()`, the task would no longer complain that nobody did.
+            # After a call to `exception()`, the task would no longer complain that nobody retrieved it.
             elif (error := getattr(task, "_exception", None)) is not None:
                 life.outcome = {"exception": plain_text(type(error).__qualname__)}
             self._close(life)
@@ -389,7 +389,7 @@ def _is_step(callback: object, task: Task) -> bool:
 
     asyncio's own methods that do so have no name by which they could be reached; any other, such as `cancel`, has one.
     """
-    # One of the two in C has none at all, and asking for it would cost more than all the rest.
+    # One of the two methods in C has no name at all, and looking for it would cost more than all the rest.
     if type(callback).__name__ == "TaskStepMethWrapper":
         return True
     name = getattr(callback, "__name__", None)

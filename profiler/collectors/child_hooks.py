@@ -28,9 +28,9 @@ class ChildListener(Protocol):
 def listen(patches: Patches, listener: ChildListener, now: Callable[[], int]) -> None:
     """Report the children of `subprocess` and `multiprocessing` to ``listener``, until the patches are undone."""
     patches.replace(subprocess.Popen, "__init__", lambda original: _starting(original, listener, now, _popen_names))
-    # Every way of waiting for it comes here. Only where processes are forked.
+    # Every way of waiting for a child ends up here. It exists only where processes are forked.
     patches.replace(subprocess.Popen, "_handle_exitstatus", lambda original: _ending(original, listener))
-    # Those that spawn, or are forked by a server, are derived from it.
+    # The classes for processes that are spawned, or forked by a server, derive from this one.
     popen = multiprocessing.popen_fork.Popen
     patches.replace(popen, "__init__", lambda original: _starting(original, listener, now, _process_names))
     patches.replace(popen, "poll", lambda original: _ending(original, listener))
@@ -75,5 +75,5 @@ def _popen_names(popen: Any, args: Sequence[Any]) -> tuple[str, str | None]:
 
 
 def _process_names(popen: Any, args: Sequence[Any]) -> tuple[str, str | None]:
-    # Their command line is that of their parent, or of a helper.
+    # The command line of these processes is that of their parent, or of a helper.
     return str(args[0].name) if args else "multiprocessing", None

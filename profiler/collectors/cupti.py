@@ -115,7 +115,7 @@ class CuptiCollector:
         driver = _driver()
         try:
             if driver is not None:
-                # Kernels that have not ended would come without times.
+                # Kernels that have not ended would be reported without times.
                 driver.cuCtxSynchronize()
             self._cupti.activity_flush_all(_FORCED)
             end = self._moment()
@@ -149,7 +149,7 @@ class CuptiCollector:
             try:
                 cupti.activity_enable(kind)
             except NotImplementedError:
-                # cupti-python 12.6 has not all kinds.
+                # cupti-python 12.6 does not have all kinds.
                 self._notes.append(f"{_WANTED[kind]} were not recorded: this version of cupti-python cannot.")
             else:
                 self._enabled.append(kind)
@@ -179,7 +179,7 @@ class CuptiCollector:
     def _function_name(self, domain: int, code: int) -> str:
         try:
             return str(self._cupti.get_callback_name(domain, code))
-        except Exception:  # of the library, which has its own for each cause
+        except Exception:  # the library has its own exception for each cause
             return ""
 
     def _moment(self) -> Moment:
@@ -261,7 +261,7 @@ class _Demangler:
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
         try:
-            # As an attribute, Python would take the name for one that is private to this class.
+            # As an attribute, Python would take the name for a private one of this class.
             self._demangle: Any = ctypes.CDLL("libstdc++.so.6")["__cxa_demangle"]
             self._free = ctypes.CDLL(None).free
         except (OSError, AttributeError):

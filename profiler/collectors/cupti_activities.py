@@ -234,7 +234,7 @@ def _record(
         category = "cuda_runtime" if activity.kind == RUNTIME else "cuda_driver"
         return Record(function, category, host_lane(activity.place, names.threads), *span, correlation, args)
     if activity.kind == SYNCHRONIZATION:
-        # Where nothing ran in its context, its device is unknown, and most machines' programs use the first.
+        # If nothing ran in its context, its device is unknown; programs on most machines use the first one.
         device = device_of.get(activity.context, 0)
         lane = sync_lane(device, activity.place)
         return Record(activity.name, "cuda_sync", lane, *span, correlation, {**args, "device": device})

@@ -86,7 +86,7 @@ class LoadedBatches(Generic[T]):
         return bool(self._batches)
 
     def __getattr__(self, attribute: str) -> Any:
-        # Asked for before there is an object to ask: by copying and unpickling.
+        # Copying and unpickling look up such names before `_batches` exists.
         if attribute.startswith("_"):
             raise AttributeError(attribute)
         return getattr(self._batches, attribute)
@@ -103,7 +103,7 @@ class _LoadingIterator(Iterator[T]):
         if sink is None:
             batch = next(self._iterator)
         else:
-            # What is recorded here shall not be recorded again inside, by a collector that does it by itself.
+            # A batch recorded here must not be recorded again inside, by a collector that does so automatically.
             load = type(self._iterator).__next__
             load = getattr(load, _UNRECORDED, load)
             batch = _recorded(sink, load, self._iterator, self._name, self._index)
@@ -113,7 +113,7 @@ class _LoadingIterator(Iterator[T]):
 
 def _recorded(sink: SliceSink, load: Callable[[Any], T], iterator: Any, name: str, index: int) -> T:
     args: dict[str, ArgumentValue] = {"index": index}
-    # As PyTorch's loaders call it.
+    # The name that PyTorch's loaders use.
     workers = getattr(iterator, "_num_workers", None)
     if isinstance(workers, int):
         args["workers"] = workers
@@ -121,7 +121,7 @@ def _recorded(sink: SliceSink, load: Callable[[Any], T], iterator: Any, name: st
     try:
         return load(iterator)
     except StopIteration:
-        # No batch, but a wait all the same: workers are joined here.
+        # No batch, but still a wait: workers are joined here.
         name = f"{name} (end)"
         raise
     except BaseException as error:
@@ -186,7 +186,7 @@ class DataLoadingCollector:
     ) -> None:
         """Record one slice; times are monotonic."""
         if os.getpid() != self._pid:
-            # A forked child has a copy of this collector, which nobody will ever stop.
+            # A forked child has a copy of this collector that nobody will ever stop.
             return
         if len(self._slices) >= self._max_slices:
             self._dropped += 1

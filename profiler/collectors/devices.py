@@ -144,6 +144,6 @@ def device_label(name: str, arguments: Mapping[str, Any], annotation: str = "") 
             details.append(f"{short}:{','.join(map(str, value))}")
         elif isinstance(value, int):
             details.append(f"{short}:{value}")
-    # A label without any details would be taken for that of an older tracer.
+    # A label without any details would be taken for one of an older tracer.
     label = " ".join([name, *(details or ["regs:0"])])
     return f"{label}@@{annotation}" if annotation else label

@@ -60,7 +60,7 @@ class ForkedScopes:
         """
         self.now = now
         self.folder = Path(tempfile.mkdtemp(prefix="stepscope-"))
-        # Should nobody stop it: at the exit of this process, but not of a child, which inherits that.
+        # If nobody calls `stop`: remove the folder when this process exits, not a child, which inherits this finalizer.
         self._remove = weakref.finalize(self, _remove_in, os.getpid(), self.folder)
         _forks.register()
         _forks.running = self
@@ -150,7 +150,7 @@ class _SpooledScopes(Scopes):
         self._spool.write((*self._thread, plain_text(name), plain, start, end))
         self._open -= 1
         if not self._open:
-            # Nobody knows a place in it any more.
+            # Nobody holds an index into it any longer.
             self.clear()
 
 
@@ -179,7 +179,7 @@ class _Spool:
                     self._dropped += 1
                     os.pwrite(file, self._dropped.to_bytes(_COUNT_BYTES, "little"), 0)
             except OSError:
-                # No recording runs any more, or the disk is full. The program must not fail for that.
+                # The recording is over, or the disk is full. The program must not fail because of that.
                 self.over = True
 
     def _opened(self) -> int:
@@ -191,10 +191,10 @@ class _Spool:
             return file
         file, identity = self._file
         status = os.fstat(file)
-        # Daemons close all files that they inherit or have, and the number may be another file's now.
+        # Daemons close all files that they inherit or open, and the number may now belong to another file.
         if _identity(status) != identity:
             raise FileNotFoundError
-        # The parent has taken the folder away: without this a child that lives on would fill the disk.
+        # The parent has removed the folder: without this check, a child that lives on would fill the disk.
         if status.st_nlink == 0:
             os.close(file)
             raise FileNotFoundError

@@ -197,10 +197,10 @@ def plain_arguments(args: Mapping[str, object]) -> Mapping[str, ArgumentValue]:
 def _plain(value: object) -> ArgumentValue:
     if value is None or isinstance(value, bool):
         return value
-    # NumPy's float64 is a float, and like other subclasses nothing that JSON writers must know.
+    # NumPy's float64 is a float, but JSON writers need not know it or other subclasses.
     if isinstance(value, float):
         return float(value)
-    # Integers beyond 64 bits do not fit into every reader of the files.
+    # Not every reader of the files supports integers beyond 64 bits.
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return int(value)
     return plain_text(value)

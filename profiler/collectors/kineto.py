@@ -84,8 +84,8 @@ def parse_kineto(data: bytes) -> KinetoTrace:
     try:
         return _parsed(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        # Kineto writes bandwidths of copies that took no time as inf, and names of frames that are gone as what is in
-        # their place in memory. Neither is JSON.
+        # Kineto writes inf as the bandwidth of copies that took no time, and for the names of frames that are gone,
+        # whatever memory holds in their place. Neither is JSON.
         text = _NO_NUMBER.sub(b"null", data).decode(errors="replace")
         return _parsed(text.translate(_CONTROL_CHARACTERS).encode())
 
@@ -175,7 +175,7 @@ def threads_of(trace: KinetoTrace, host_pid: int) -> set[int]:
 def _record(event: Event, lane: Lane, start_ns: int) -> Record:
     args = event.args if isinstance(event.args, dict) else {}
     if event.cat == _FUNCTION:
-        # The functions around it are records, too.
+        # The enclosing functions are records, too.
         args.pop("Call stack", None)
     correlation = args.pop("correlation", 0)
     if not isinstance(correlation, int) or correlation < 0:
@@ -192,9 +192,9 @@ def _lane(event: Event, host_pid: int, names: Mapping[int, str]) -> Lane | None:
     args = event.args if isinstance(event.args, dict) else {}
     stream = args.get("stream", event.tid)
     if event.cat == "cuda_sync":
-        # Kineto moves some of these to other threads than their stream's.
+        # Kineto moves some of these to threads other than their stream's.
         return sync_lane(event.pid, stream if isinstance(stream, int) else -1)
-    # The process of a device is its number, which may be that of the host's process in a container.
+    # The process ID of a device is its number, which may be that of the host's process in a container.
     if event.cat in _ON_DEVICE or event.pid != host_pid:
         return stream_lane(event.pid, stream if isinstance(stream, int) else event.tid)
     return host_lane(event.tid, names)

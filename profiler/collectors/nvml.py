@@ -16,7 +16,7 @@ def _memory(nvml: Any, gpu: Any) -> Any:
     try:
         return nvml.nvmlDeviceGetMemoryInfo(gpu, version=nvml.nvmlMemory_v2)
     except nvml.NVMLError as error:
-        # Drivers before 510.
+        # Drivers before 510 lack this function.
         if error.value != nvml.NVML_ERROR_FUNCTION_NOT_FOUND:
             raise
         return nvml.nvmlDeviceGetMemoryInfo(gpu)
@@ -240,7 +240,7 @@ def _order_note(nvml: Any, environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _text(value: str | bytes) -> str:
-    # Bytes in versions before 11.5.
+    # Versions before 11.5 return bytes.
     return value.decode() if isinstance(value, bytes) else value
 
 

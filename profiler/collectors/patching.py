@@ -12,7 +12,7 @@ class Patches:
 
     def replace(self, owner: object, name: str, make: Callable[[Any], Any]) -> None:
         """Replace an attribute by the result of ``make``; do nothing if there is no attribute with this name."""
-        # As it is stored: a function of a class, and not inherited, so that putting it back changes nothing.
+        # As it is stored (the plain function of a class, and never inherited), so that restoring it changes nothing.
         original = vars(owner).get(name)
         if original is not None:
             replacement = make(original)

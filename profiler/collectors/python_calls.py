@@ -172,7 +172,7 @@ class _Thread:
         self.room = 0
 
     def lane(self) -> Lane:
-        # A thread that `threading` did not start may have got a name since.
+        # A thread that `threading` did not start may have been given a name since.
         thread = self.thread or _active_thread(self.ident)
         name = thread.name if thread is not None else f"thread {self.native_id}"
         return Lane(HOST_DEVICE, self.native_id & 0xFFFF_FFFF, plain_text(name))
@@ -235,7 +235,7 @@ class _Calls:
         running = thread.open
         place = running[-1]
         calls = thread.calls
-        # The list ends in a value that is no code object, where -1, `DROPPED`, leads.
+        # If the place is -1, `DROPPED`, this reads the end of the list, which is not a code object.
         if calls and calls[place] is code:
             if ended - calls[place + 1] >= self._min_duration:
                 running.pop()
@@ -252,7 +252,7 @@ class _Calls:
             return None
         verdict = self._verdicts.get(id(code))
         if verdict is None:
-            # It began before the recording did, and may be called again.
+            # The function began before the recording did, and may be called again.
             verdict = self._judge(code)
         elif verdict:
             thread = self.of_this_thread()
@@ -325,7 +325,7 @@ class _Calls:
         if place == DROPPED:
             return
         calls = thread.calls
-        # All that was called from there was shorter still, so this call is the last in the list.
+        # All calls made from it were even shorter, so this call is the last in the list.
         if ended - calls[place + 1] < self._min_duration and place + FIELDS_PER_CALL == len(calls):
             del calls[place:]
         else:
@@ -348,7 +348,7 @@ class _Calls:
         return False
 
     def _register_thread(self) -> _Thread:
-        # `threading.current_thread` would take a lock, and make a dummy of a thread that is about to say who it is.
+        # `threading.current_thread` would take a lock, and make a dummy for a thread that is about to register itself.
         active = _active_thread(threading.get_ident())
         thread = _Thread(active)
         if active is None and _is_running(_BOOTSTRAP):

@@ -76,10 +76,10 @@ class _Monitoring:
         events = 0
         for event, callback in self._callbacks().items():
             _MONITORING.register_callback(tool, event, callback)
-            # What ends a call in C comes with its begin, and cannot be asked for alone.
+            # The events that end a call in C come with the one that begins it, and cannot be requested alone.
             if event not in (_MONITORING.events.C_RETURN, _MONITORING.events.C_RAISE):
                 events |= event
-        # What an earlier recording left out with other options.
+        # Restore the events that an earlier recording with other options left out.
         _MONITORING.restart_events()
         _MONITORING.set_events(tool, events)
 
@@ -107,7 +107,7 @@ class _Monitoring:
     def _callbacks(self) -> Mapping[int, Callable[..., object]]:
         calls, events = self._calls, _MONITORING.events
 
-        # The interpreter lets nobody switch these two off by function.
+        # The interpreter does not allow disabling these two per function.
         def throws(code: CodeType, offset: int, error: BaseException) -> None:
             calls.begin(code)
 

@@ -39,7 +39,7 @@ class ListedCollector:
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    # A package around the module is missing, or cannot be imported.
+    # A parent package of the module is missing, or cannot be imported.
     except (ImportError, ValueError):
         return False
 
@@ -94,7 +94,7 @@ def make_collector(collector: Collector | str) -> Collector:
         return collector
     own = {listed.name: listed for listed in COLLECTORS}
     if collector in own:
-        # Those of others are not looked for in vain.
+        # Do not search for collectors of other distributions in vain.
         return own[collector].make()
     known = all_collectors()
     if collector not in known:

@@ -46,7 +46,7 @@ class ResourceCollector:
         functions = {"memory": self._memory, "CPU": self._cpu, "threads": self._threads}
         if hasattr(self._process, "num_fds"):
             functions["open files"] = self._open_files
-        # Not on macOS.
+        # Not available on macOS.
         if hasattr(self._process, "io_counters"):
             functions["storage"] = self._storage
         self._sampler = Sampler("stepscope resources", self._interval, functions, clock.now)

@@ -78,7 +78,7 @@ class Sampler:
                 return
             began = time.thread_time_ns()
             self._sample(self._stopping.is_set)
-            # Time on the processor, not until it is done: who waits for the driver or for other threads costs nothing.
+            # Processor time, not elapsed time: waiting for the driver or for other threads costs nothing.
             cost_ns = time.thread_time_ns() - began
 
     def _sample(self, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -178,7 +178,7 @@ class Counters:
         if last is None or time_ns <= last[0]:
             return
         if before is not None and column.values and time_ns - last[0] < self._least_ns:
-            # Too short for a value of its own: it is a part of what the one before was measured in.
+            # Too short an interval for a value of its own: it becomes part of the interval of the previous value.
             column.values[-1] = _rate(before, column.last, most)
         else:
             column.before = last

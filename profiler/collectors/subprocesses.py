@@ -94,7 +94,7 @@ class SubprocessCollector:
         self._max_points: Final = max_points
         self._scopes: Final = ForkedScopes(max_scopes)
         self._patches: Final = Patches()
-        # Of one thread twice: a garbage collection, at any place, may wait for a child.
+        # One thread may hold it twice: a garbage collection, at any point, may wait for a child.
         self._lock: Final = threading.RLock()
 
     def start(self, clock: RecordingClock) -> None:
@@ -152,10 +152,10 @@ class SubprocessCollector:
         if not self._listens():
             return
         with self._lock:
-            # A look may have found it since, and even that it is gone.
+            # A poll may have found it since, and may even have found that it is gone.
             child = self._latest.get(pid)
             if child is not None and child.found_ns < before_ns:
-                # That was another one of this number.
+                # That was another process with the same number.
                 self._end(child, before_ns)
                 child = None
             if child is None:
@@ -175,11 +175,11 @@ class SubprocessCollector:
                 self._end(child, self._clock.now())
 
     def _listens(self) -> bool:
-        # A forked child has a copy of this collector, which nobody will ever stop, with a lock that may be held.
+        # A forked child has a copy of this collector that nobody will ever stop, with a lock that may be held.
         return self._listening and os.getpid() == self._pid
 
     def _look(self, _: int) -> None:
-        # Every process at its own time: one that was seen alive must not have ended when the look began.
+        # Each process gets its own time: one that was seen alive must not be recorded as ended when the poll began.
         with self._lock:
             for pid in _descendants(self._pid):
                 if pid not in self._live and pid not in self._dropped:
@@ -193,12 +193,12 @@ class SubprocessCollector:
         """Add a new process, unless it ended before the recording began."""
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
-            # One that ended before the recording, or was seen alive, and that nobody has waited for yet.
+            # It ended before the recording, or was seen alive, and nobody has waited for it yet.
             if not self._looked or pid in self._latest:
                 self._zombies.add(pid)
             if pid in self._zombies:
                 return
-        # Clock ticks are coarse: a process never begins before the one that starts it.
+        # Clock ticks are coarse, but a process never begins before the one that starts it.
         parent = self._latest.get(process.ppid())
         now = self._clock.now()
         start_ns = min(max(self._start_of(process), parent.start_ns if parent else 0, self._started_ns), now)
@@ -216,12 +216,12 @@ class SubprocessCollector:
                     _read_names(child, child.process)
                 rss, cpu_seconds = child.process.memory_info().rss, _cpu_seconds(child.process)
         except psutil.ZombieProcess:
-            # It ended in the midst of this look.
+            # It ended during this poll.
             self._end_unwaited(child)
         except psutil.NoSuchProcess:
             self._end(child, self._clock.now())
         except psutil.AccessDenied:
-            # It runs as somebody else; that it runs is all there is to see.
+            # It runs as another user: all that can be seen is that it runs.
             child.looks += 1
         else:
             child.looks += 1
@@ -252,7 +252,7 @@ class SubprocessCollector:
         created = process.create_time()
         if sys.platform != "linux":
             return round(created * 1e9) - self._clock.wall_offset_ns
-        # Since the boot, as the system has it: that moment is known to a second only, and psutil has added it.
+        # Time since boot, as the system reports it: psutil has added the boot time, which is known only to the second.
         since_boot_ns: int = round((created - psutil.boot_time()) * 1e9)
         return since_boot_ns + self._clock.now() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
@@ -281,7 +281,7 @@ class SubprocessCollector:
 
     def _scope_record(self, scope: ForkedScope, process_lane: Lane | None) -> Record:
         lane = Lane(HOST_DEVICE, scope.thread_id, f"worker {scope.pid} {scope.thread_name}")
-        # The first thread of a process has its number: its scopes stand below the process itself.
+        # The first thread of a process has the same number: its scopes appear below the process itself.
         if process_lane is not None and process_lane.thread_id == scope.thread_id:
             lane = process_lane
         start_ns = scope.start_ns + self._clock.wall_offset_ns
@@ -325,7 +325,7 @@ def _content(path: str) -> bytes:
 def _read_names(child: _Child, process: psutil.Process) -> None:
     if child.parent is None:
         child.parent = process.ppid()
-    # Empty for threads of the system, and when a process ends.
+    # Empty for system threads, and when a process ends.
     command = process.cmdline()
     if not child.is_named:
         if command:

@@ -111,7 +111,7 @@ class TorchCollector:
         try:
             profile.start()
             self._profile = profile
-            # A torch profiler that still runs when the process ends makes it end with a segmentation fault.
+            # A torch profiler that is still running when the process ends causes a segmentation fault.
             atexit.register(self._end_at_exit, os.getpid())
             self._mark()
         except BaseException as error:
@@ -124,7 +124,7 @@ class TorchCollector:
     def stop(self) -> Collected:
         """Stop PyTorch's profiler and return what it recorded."""
         if not self._sees_all_threads and threading.get_ident() != self._thread:
-            # Such a profiler belongs to its thread, and nothing stops it from another; exporting it ends the process.
+            # Such a profiler belongs to its thread, and cannot be stopped from another; exporting it ends the process.
             return Collected(notes=(_OTHER_THREAD,))
         profile, self._profile = self._profile, None
         atexit.unregister(self._end_at_exit)
@@ -134,7 +134,7 @@ class TorchCollector:
         try:
             profile.stop()
         except RuntimeError:
-            # So PyTorch 2.9 tells that another profiler has ended this one, where later ones have no results.
+            # This is how PyTorch 2.9 reports that another profiler has ended this one; later versions have no results.
             if runs:
                 raise
         # Exporting a profile that another one has taken over ends the process.
@@ -162,7 +162,7 @@ class TorchCollector:
             names=thread_names(threads_of(trace, pid), known=self._names),
             leave_out=frozenset({_MARK}),
         )
-        # The machine's name is the session's to tell, and may be another than PyTorch's.
+        # The session states the machine's name, which may differ from PyTorch's.
         metadata = {key: value for key, value in trace.metadata.items() if key != "host_name"}
         return Collected(found.records, found.counters, tuple(notes), metadata, found.arrows)
 
@@ -196,7 +196,7 @@ def _torch() -> Any:
             "PyTorch cannot be recorded: this build of it has no profiler (Kineto). Expected a build with "
             "USE_KINETO=1, as those on PyPI are."
         )
-    # Two at once end the process with a segmentation fault.
+    # Two profilers at once end the process with a segmentation fault.
     if _profiles(torch) or torch.autograd._profiler_enabled():
         raise UserError(
             "PyTorch cannot be recorded: a torch profiler runs already, and PyTorch has one at a time. Stop it first, "

@@ -79,7 +79,7 @@ class TracemallocCollector:
 
     def _lines(self, snapshot: tracemalloc.Snapshot) -> list[Mapping[str, Any]]:
         """Return the places that hold the most, the largest first."""
-        # What tracing and sampling hold themselves would be all that short recordings show.
+        # Short recordings would show nothing but the memory that tracing and sampling hold themselves.
         own = (
             tracemalloc.Filter(False, file)
             for file in (tracemalloc.__file__, __file__, Counters.add.__code__.co_filename)

@@ -176,7 +176,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
             self._batch_scope.__exit__(None, None, None)
             self._batch_scope = None
         if self._recording and self._profiled is not None and self._batch >= self._profiled[1]:
-            step()  # so that the batch's step is over, and not unfinished
+            step()  # so that the batch's step is not left unfinished
             self._stop_recording()
         if self._update_freq is None or self._batch % self._update_freq:
             return
@@ -216,7 +216,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
             return
         try:
             self._writer("train").add_graph(self.model)
-        except Exception as error:  # the layers' own code makes the configuration, and may raise anything
+        except Exception as error:  # the layers' own code creates the configuration, and may raise anything
             warnings.warn(f"the graph of the model {self.model.name!r} is left out: {error}", stacklevel=2)
 
     def _add_weights(self, epoch: int) -> None:

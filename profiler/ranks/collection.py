@@ -172,7 +172,7 @@ def gather(
         try:
             files.append(trace_file(address))
         except TraceError as error:
-            # It still counts as one of those that are to be known.
+            # It still counts as one of the traces to be known.
             files.append(TraceFile(address, 0, ""))
             failures[address] = str(error)
     collected = _Collected(tuple(files), store, failures, progress or Progress(0, 0))
@@ -181,7 +181,7 @@ def gather(
     if found.ranks or not missing:
         yield found
     order = [missing[place] for place in spread(len(missing))]
-    # Processes, and workers elsewhere, take seconds to begin; a sample is read in less.
+    # Processes and workers on other machines take seconds to start; a sample is read in less.
     direct = len(order) if len(order) <= SAMPLE else SAMPLE if chosen.spec != "threads" and not found.ranks else 0
     if direct and engine is None:
         with Engine("threads") as threads:
@@ -233,10 +233,10 @@ class _Collected:
                     self._keep()
                     yield self.now()
                 elif kept and not done % _SEGMENT:
-                    # Nothing new, but how far it is.
+                    # Nothing new except the progress.
                     yield self.now()
         except KeyboardInterrupt:
-            # Who ends it is told of all that was read.
+            # Whoever interrupts still gets everything that was read.
             if self._waiting:
                 self._keep()
                 yield self.now()

@@ -45,7 +45,7 @@ def trace_file(address: str) -> TraceFile:
         return remote_trace_file(address, file_system.info(path))
     except TraceError:
         raise
-    # File systems of fsspec raise whatever the libraries under them do.
+    # File systems of fsspec raise whatever their underlying libraries raise.
     except Exception as error:
         reason = getattr(error, "strerror", None) or error
         raise TraceError(f"{address} cannot be read: {reason}. Expected the file of a trace.") from error

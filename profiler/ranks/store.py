@@ -136,7 +136,7 @@ class FactStore:
                 {table: _File(len(content), crc32c(content)) for table, content in packed.items()},
             )
             folder.replace(f"{name}{_ABOUT}", msgspec.json.encode(about))
-        # File systems of fsspec raise whatever the libraries under them do.
+        # File systems of fsspec raise whatever their underlying libraries raise.
         except Exception as error:
             self.problem = f"{self.address} cannot be written: {getattr(error, 'strerror', None) or error}"
             _log.warning("facts of traces are not kept, as %s", self.problem)
@@ -200,7 +200,7 @@ def _joined(table: FactTable, facts: Sequence[RankFacts]) -> "pl.DataFrame":
 
 def _packed(frame: "pl.DataFrame") -> bytes:
     stream = BytesIO()
-    # Statistics would be an eighth of the facts of few ranks, and what reads tables reads nearly all of their rows.
+    # With few ranks, statistics would be an eighth of the facts, and readers of tables read nearly all of their rows.
     frame.write_parquet(stream, compression="zstd", compression_level=3, statistics=False)
     return stream.getvalue()
 
@@ -219,7 +219,7 @@ def _names(folder: Folder) -> list[str]:
             file_system, path = folder.file_system_and_path()
             found = [str(entry).rpartition("/")[2] for entry in file_system.ls(path, detail=False)]
     except Exception:
-        # There is none yet, or the store cannot be asked: then nothing is known.
+        # The folder does not exist yet, or the store cannot be queried: then nothing is known.
         return []
     return sorted(name.removesuffix(_ABOUT) for name in found if name.endswith(_ABOUT))
 

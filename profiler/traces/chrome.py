@@ -343,7 +343,7 @@ def _count_others(events: Events, tally: LossTally) -> None:
 
 
 def _read(data: bytes, name: str, notes: tuple[str, ...], limits: Limits) -> Trace | None:
-    # A binary message may begin with a line feed, and then with what looks like JSON.
+    # A binary message may begin with a line feed, followed by bytes that look like JSON.
     if data[:1] == b"\n" and step_stats_in(data, name, limits) is not None:
         return None
     return read_chrome(data, name=name, notes=notes, most_events=limits.events)

@@ -105,7 +105,7 @@ def gather_arguments(
     """Return the arguments of slices, without the rest of the file, given their begin and end events (-1 for none)."""
     buffer = np.frombuffer(data, np.uint8)
     ending = (end_event >= 0) & (end_event != event)
-    # What is longer is cut, and shown as the text that it is then.
+    # Longer arguments are cut, and shown as the text that remains.
     spans = (
         columns.arguments_start[event],
         np.minimum(columns.arguments_length[event], MOST_ARGUMENT_BYTES),

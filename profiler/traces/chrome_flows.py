@@ -83,7 +83,7 @@ def ends_of_no_launch(events: FlowEvents, lanes: Sequence[Lane], categories: Seq
     For each call that launches nothing, PyTorch writes such an event without a start, at the call or where it waits for
     a device.
     """
-    # The last is of events whose thread has no slices.
+    # The last element is for events whose thread has no slices.
     off_streams = np.array([*(lane.kind in ("host", "device") for lane in lanes), False])
     of_launches = np.array([name == LAUNCH for name in categories] or [False])
     found: NDArray[np.bool_] = off_streams[events.lane] & of_launches[events.category_id]

@@ -88,7 +88,7 @@ def find_slices(events: Events, tally: LossTally) -> FoundSlices:
     duration[: len(complete)] = lasting
     ended = end_event >= 0
     duration[ended] = columns.time_ns[end_event[ended]] - start[ended]
-    # States of threads are written as moments that last.
+    # Thread states are written as instants with a duration.
     lasting_moments = (columns.phase[event] == ord("T")) & (columns.duration_ns[event] != UNREADABLE_TIME)
     duration[lasting_moments] = columns.duration_ns[event[lasting_moments]]
     last_ns = int(np.max(start + np.maximum(duration, 0), initial=0))

@@ -104,7 +104,7 @@ def _unpacked(
     called, magic, new_stream = form
     by_ratio = max(limits.always_unpacked, limits.unpacked_ratio * len(data))
     most = min(limits.file_bytes, by_ratio)
-    # Shares its content with the result, where a list of parts would hold all of it twice.
+    # Shares its content with the result, whereas a list of parts would hold all of it twice.
     content = BytesIO()
     checked = False
     notes: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ def _unpacked(
                 content.write(stream.decompress(piece, room if checked else min(room, BEGINNING)))
                 if not checked and content.tell() >= min(BEGINNING, most):
                     check(content.getvalue())
-                    # Begun again: how the streams go on with what they held back differs.
+                    # Start over: streams differ in how they continue with data that they held back.
                     checked, at, content = True, 0, BytesIO()
                     stream = new_stream()
                     continue

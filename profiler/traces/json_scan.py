@@ -256,8 +256,8 @@ def _scan_batch(
         if end >= 0:
             position = end
             continue
-        # One lost bracket can swallow the rest of the file: look again from the damaged event itself, unless
-        # that was done so often that a file of nothing but lost brackets would take for ever.
+        # One lost bracket can swallow the rest of the file: rescan from the damaged event itself, unless
+        # that was done so often that a file of nothing but lost brackets would take forever.
         failed_at = size if end == TRUNCATED else -2 - end
         reread += failed_at - position
         following = _next_event(buffer, position if reread <= _MAX_REREADS * size else failed_at)

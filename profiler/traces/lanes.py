@@ -70,7 +70,7 @@ def order_and_name(
     threads of their process. Names shared by two processes, or by two threads of one process, get the identifier
     appended.
     """
-    # Of a hostile file there are hundreds of thousands: each is looked at once for each thing that is asked of it.
+    # A hostile file has hundreds of thousands of threads: each is examined only once for each of its properties.
     pids = {key.pid: identifier(key.pid) for key in keys}
     tids = [identifier(key.tid) for key in keys]
     called = _distinct([process_name(pid, names) for pid in pids], list(pids), [None] * len(pids))

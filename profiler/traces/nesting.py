@@ -15,6 +15,6 @@ def in_order_of_start(
     ordered = [np.empty(0, np.int64)]
     for lane in np.asarray(lanes, np.int64).tolist():
         first, last = (int(rows.first[rows.lane_first[each]]) for each in (lane, lane + 1))
-        # Slices come row by row, so that a stable sort keeps those that begin together in order of depth.
+        # Slices come row by row, so a stable sort keeps those that begin together in order of depth.
         ordered.append(first + np.argsort(start[first:last], kind="stable"))
     return np.concatenate(ordered)

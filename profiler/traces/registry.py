@@ -71,8 +71,8 @@ def readers_for(data: bytes) -> Iterator[TraceReader]:
     """Yield the readers that may read an unpacked file that is declared to be a trace, the likeliest first."""
     beginning = data[:BEGINNING]
     first: TraceReader | None = None
-    # What Stepscope's own readers know for sure is theirs. The others are asked before an own one that takes whatever
-    # could be of its format, as any JSON could be a Chrome trace.
+    # Files that Stepscope's own readers recognize for sure are theirs. Other readers come before an own one that takes
+    # anything that could be in its format, as any JSON could be a Chrome trace.
     if not any(reader.sniff(beginning) for reader in READERS):
         first = next((reader for reader in _of_others() if reader.sniff(beginning)), None)
     if first is not None:

@@ -121,7 +121,7 @@ def slices_of_samples(samples: Iterable[Sample]) -> list[SampledSlice]:
             open_.extend((frame, sample.time_ns) for frame in sample.stack[common:])
         last = of_thread[-1].time_ns
         close(0, last + (last - of_thread[-2].time_ns if len(of_thread) > 1 else 0))
-        # Of equal times, the one that was called first comes first, and is shown above.
+        # At equal times, the frame that was called first comes first, and is shown above.
         every += [slice_ for _, slice_ in sorted(found, key=lambda entry: entry[0])]
     return every
 

@@ -309,7 +309,7 @@ def _launches(collected: _Collected, order: Sequence[int]) -> list[tuple[int, in
     nodes = collected.nodes
     launched = [index for index, raw in enumerate(order) if nodes.on_stream(raw)]
     wanted = {nodes.operation(order[index]).node for index in launched}
-    # Numbers in arrays, as an object for each execution would be looked at for garbage again and again.
+    # Arrays of numbers, as the garbage collector would examine an object per execution again and again.
     executions: dict[str, tuple[array[int], array[int]]] = {name: (array("q"), array("q")) for name in wanted}
     for index in sorted(range(len(order)), key=lambda index: nodes.start_ns[order[index]]):
         raw = order[index]
@@ -365,7 +365,7 @@ def _begins_as_step_stats(beginning: bytes) -> bool:
 def _may_be_message(data: bytes) -> bool:
     if _BEGINS_TEXT.match(data[:BEGINNING]):
         return True
-    # The key of a field of any number: what the field is nobody knows, as newer writers may add some.
+    # The key of a field with any number, as newer writers may add fields that are not known here.
     return bool(data) and data[0] >> 3 > 0 and data[0] & 7 in (0, 1, 2, 5)
 
 

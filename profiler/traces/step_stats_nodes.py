@@ -60,7 +60,7 @@ def describe(node: NodeExecStats, *, on_stream: bool) -> Operation:
     details, separator, annotation = label.partition("@@")
     ran = _DETAILS.split(details, maxsplit=1)[0]
     if separator or ran != details:
-        # From CuptiTracer. Without an annotation, the name of the node is that of the kernel or of its node.
+        # From CuptiTracer. Without an annotation, the node is named after the kernel or the kernel's node.
         where, colon, op = (annotation.partition("#")[0] if separator else node.node_name).partition(":")
         if not separator and (node.node_name == ran or not colon):
             where, op = "", ""

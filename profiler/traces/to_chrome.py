@@ -149,7 +149,7 @@ def _slices(trace: Trace, places: _Places, base_ns: int) -> Iterator[bytes]:
                 yield head + place + b',"ts":' + _microseconds(start - base_ns) + text + b"}"
             else:
                 yield _slice(categories[category], names[name], place, start - base_ns, duration, text)
-            # Right after their slice, so that readers know it among others of the same time.
+            # Right after their slice, so that readers can tell it from others at the same time.
             for number, leaves in flows.get(index, ()):
                 phase = b'"ph":"s"' if leaves else b'"ph":"f","bp":"e"'
                 kind = categories[flow_category[number]]
@@ -181,5 +181,5 @@ def _json(value: Any) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
     except (TypeError, ValueError):
-        # Numbers of more than 64 bits, and halves of characters.
+        # Numbers of more than 64 bits, and lone surrogates.
         return json.dumps(value, default=str).encode()

@@ -47,7 +47,7 @@ def looks_like_xplane(data: bytes) -> bool:
         plane = [found.number for found, _ in zip(fields_of(buffer, first.start, min(first.end, len(data))), range(50))]  # noqa: B905
     except ValueError:
         return False
-    # A plane has a number or a name before its lines; DeviceStepStats, which begin alike, have their name at 1.
+    # A plane has a number or a name before its lines; DeviceStepStats, which begin alike, have their name in field 1.
     return bool(plane) and plane[0] in (1, 2, 3) and _named(data, buffer, first.start, first.end)
 
 

@@ -51,7 +51,7 @@ class Marks:
             self._producers[int(values[mark, 0]), int(values[mark, 1])].append(int(slices[mark]))
         for mark in np.flatnonzero(present[:, 3]).tolist():
             self._consumers.append(((int(values[mark, 2]), int(values[mark, 3])), int(slices[mark])))
-        # CUPTI counts from one.
+        # CUPTI's correlation IDs start at one.
         correlated = np.flatnonzero(present[:, 5] & (values[:, 5] > 0))
         pairs = np.stack([values[correlated, 5], slices[correlated]])
         if plane.name.startswith("/device:"):
@@ -121,7 +121,7 @@ class Marks:
             producers.sort(key=lambda slice_: int(start[slice_]))
             times[key] = [int(start[slice_]) for slice_ in producers]
         for key, consumer in self._consumers:
-            # The last that handed on under this number before it was taken up: numbers are used again.
+            # The last slice that handed work on under this number before it was taken up, as numbers are reused.
             before = bisect_right(times.get(key, []), int(start[consumer]))
             if before and self._producers[key][before - 1] != consumer:
                 pairs.append((self._producers[key][before - 1], consumer))

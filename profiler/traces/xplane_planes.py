@@ -84,7 +84,7 @@ def _plane(data: bytes, buffer: NDArray[np.uint8], at: Fields, tally: LossTally)
             continue
         part = data[found.begin : found.end]
         try:
-            # The rest of a plane is small: as a message of one field.
+            # The rest of a plane is small: parse each field as a message with only that field.
             message = parse(XPlane, part)
         except DecodeError as error:
             reason = f": {error}" if isinstance(error, TooManyPartsError) else ""

@@ -71,7 +71,7 @@ class XPlaneSlices:
         events = line.events
         timed = events.occurrences < 0
         self._tally.add("event without a time", int(np.count_nonzero(~timed)), f"in “{line.name}” of {plane.name}")
-        # Picoseconds are added before they are rounded, as two halves of a nanosecond are a whole one.
+        # Picoseconds are added before they are rounded, as two half nanoseconds make a whole one.
         start = line.timestamp_ns + (events.offset_ps + 500) // 1000
         duration = (events.offset_ps + events.duration_ps + 500) // 1000 - (events.offset_ps + 500) // 1000
         fitting = timed & (np.abs(events.offset_ps) < 1 << 61) & (events.duration_ps < 1 << 61)
@@ -280,7 +280,7 @@ class XPlaneSlices:
         name_id, names = intern_used(columns["name"], list(self._texts))
         of_flows = np.array([_CATEGORIES.index(name) for name in FLOWS], np.int32)
         category_id, categories = intern_used(np.concatenate([columns["category"], of_flows]), _CATEGORIES)
-        # Derived lanes come last, and belong to the others of their planes.
+        # Derived lanes come last, but belong with the other lanes of their planes.
         lanes = sorted(range(len(self._lanes)), key=lambda lane: self._lanes[lane].pid)
         lane = np.argsort(lanes).astype(np.int32)[columns["lane"]] if lanes else columns["lane"]
         raw = RawSlices(columns["start"], columns["duration"], lane, name_id, category_id[: -len(FLOWS)])

@@ -145,7 +145,7 @@ def reported(what: str) -> Iterator[None]:
         zlib.error,
         lzma.LZMAError,
         DecodeError,
-        # Of NumPy, which takes the header of a damaged file for Python 2's.
+        # From NumPy, which takes a damaged file's header for one of Python 2.
         TokenError,
     ) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

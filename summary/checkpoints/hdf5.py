@@ -75,7 +75,7 @@ class Hdf5File:
             step = max(1, _PIECE // max(1, math.prod(shape[1:])))
             chunk = dataset.chunks
             if chunk is not None:
-                # A chunk that two pieces share is unpacked for each of them.
+                # A chunk shared by two pieces is unpacked for each of them.
                 step = min(max(step, chunk[0]), shape[0])
                 claim(math.prod(chunk) * dataset.dtype.itemsize)
             claim(math.prod(shape) * 4 + step * math.prod(shape[1:]) * dataset.dtype.itemsize)

@@ -99,12 +99,12 @@ class NumpyArchive:
             size = math.prod(shape) * dtype.itemsize
             if size > _MOST_TEXT:
                 raise CheckpointError(f"The texts {name!r} have {size:,} bytes; at most {_MOST_TEXT:,} are read.")
-            # As bytes, and as texts.
+            # Both as bytes and as text.
             claim(2 * size + 100 * math.prod(shape))
             data = read_up_to(content, size)
             if dtype.kind == "S":
                 return [text.decode(errors="replace") for text in np.frombuffer(data, dtype).tolist()]
-            # As numbers first: NumPy itself would stop at what is not a letter.
+            # As numbers first: NumPy itself would fail on invalid code points.
             letters = np.frombuffer(data, f"{dtype.str[0]}u4").reshape(shape[0], -1)
             return ["".join(chr(c) if c < 0x110000 else "\ufffd" for c in row if c) for row in letters.tolist()]
 

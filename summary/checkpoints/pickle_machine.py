@@ -98,7 +98,7 @@ class _Machine:
         elif name in _CONSTANTS:
             self._stack.append(_CONSTANTS[name])
         else:
-            # By name, of which there are no others than these.
+            # Looked up by name; only opcode names can occur.
             instruction = getattr(self, f"_{name.lower()}", None)
             if instruction is None:
                 raise CheckpointError(f"The pickle has an instruction {name}, which no file of weights needs.")

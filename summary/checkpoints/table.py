@@ -70,7 +70,7 @@ class Table:
     def _block(self, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
         if offset + size + _TRAILER.size > self._end or size > LARGEST_BLOCK:
             raise CheckpointError(f"The file names a block of {size:,} bytes at {offset:,}, where it has none.")
-        # As it is read, and as its entries.
+        # Once as read, and once as entries.
         claim(2 * size)
         self._stream.seek(offset)
         content = read_up_to(self._stream, size + _TRAILER.size)

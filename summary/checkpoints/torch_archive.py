@@ -167,7 +167,7 @@ def _below(value: Any) -> list[tuple[str, Any]]:
         case list() | tuple():
             return [(str(index), item) for index, item in enumerate(value)]
         case Described():
-            # Of modules that were saved whole, the state has the parameters under names with an underscore.
+            # The state of a module saved whole has the parameters under names with an underscore.
             return [*_below(value.items), *_below(value.elements), *_below(value.state)]
         case _:
             return []

@@ -34,9 +34,9 @@ def seekable_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
         return cast(IO[bytes], io.BufferedReader(Window(cast(BinaryIO, stream), _begin(stream, info), info.file_size)))
     if info.file_size > _LARGEST_UNPACKED:
         raise CheckpointError(f"{name} has {info.file_size:,} bytes; at most {_LARGEST_UNPACKED:,} are unpacked.")
-    # The temporary folder is often memory.
+    # The temporary folder is often in memory.
     claim(info.file_size)
-    # Closed by whoever asked for it, and never longer than it says.
+    # The caller closes it; it is never longer than declared.
     unpacked = tempfile.TemporaryFile()  # noqa: SIM115
     with archive.open(name) as content:
         while piece := content.read(1 << 20):

@@ -112,7 +112,7 @@ class CallLinks:
             elif made_by is not None:
                 found.append(made_by)
             else:
-                # A call of another function is in no dump, only its name where it is taken.
+                # No dump has calls of other functions, only their names as inputs.
                 found.append(self._last_bad(self._graphs_in(graph.graph_id) - {graph.graph_id}, call.begin, number))
         return found
 

@@ -41,8 +41,8 @@ class GrowingColumn:
         self._count = needed
 
     def _move(self, room: int) -> None:
-        # What was handed out is a view of the old ones, which nobody changes any more. Of the room that is not used yet
-        # no page is touched, so that it takes no memory.
+        # Earlier views show the old array, which no longer changes. Room that is not used yet takes no memory, because
+        # none of its pages is touched.
         numbers = np.empty(room, self._numbers.dtype)
         numbers[: self._count] = self._numbers[: self._count]
         self._numbers = numbers

@@ -150,7 +150,7 @@ def _gathered(rows: Numbers, parts: Sequence[Column]) -> NDArray[Any]:
     if not len(rows):
         return found
     first, last = int(rows[0]), int(rows[-1])
-    # As a rule they are a stretch of one file.
+    # Usually, the rows are consecutive in one file.
     together = last - first + 1 == len(rows) and bool((np.diff(rows) == 1).all())
     begin = 0
     for part in parts:

@@ -30,7 +30,7 @@ class EagerLinks:
         there = np.flatnonzero((places >= 0) & (columns.input_ids != NO_TENSOR_ID))
         there = there[ids[places[there]] == columns.input_ids[there]]
         found[there] = order[places[there]]
-        # An execution takes what was made before it; what says otherwise is damaged.
+        # An execution's inputs were made before it; any other reference is damaged.
         counts = np.diff(columns.input_ends, prepend=0)
         firsts = np.repeat(np.concatenate([[0], columns.output_ends[:-1]])[: len(counts)], counts)
         found[found >= firsts] = -1

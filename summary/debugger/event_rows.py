@@ -109,7 +109,7 @@ def execution_rows(buffer: NDArray[np.uint8], records: NDArray[np.int64], keys: 
     modes, tensor_counts = execution.numbers(6), execution.numbers(7)
     plain &= np.maximum.reduce([input_counts, output_counts, device_counts]) <= most
     plain &= tensor_counts == np.where(modes == tfdbg.NO_TENSOR, 0, output_counts)
-    # One that has a single tensor that is not plain is not plain itself.
+    # An execution with any tensor that is not plain is not plain itself.
     tensors = repeated(buffer, event.ranges(9), 7, tensor_counts, plain)
     owners = np.repeat(np.flatnonzero(plain), tensor_counts[plain])
     plain_tensors = np.ones(len(owners), np.bool_)

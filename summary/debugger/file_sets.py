@@ -77,7 +77,7 @@ def choose(sets: Iterable[FileSet]) -> ChosenSets:
         chosen = sorted(without, key=lambda each: each.prefix)
         problems += [_missing(each, "metadata") for each in without]
     else:
-        # Where a host's clock is wrong it is one of its own run all the same.
+        # A host whose clock is wrong still belongs to its run.
         latest = max(runs.values(), key=lambda hosts: (min(host.start for host in hosts), hosts[0].prefix))
         chosen = sorted(latest, key=lambda each: (each.start, each.prefix))
         for each in without:
@@ -140,7 +140,7 @@ def _with_metadata(each: FileSet, open_at: OpenAt) -> FileSet:
             found.append(event)
         return None
 
-    # It has one record; whatever else somebody put there is not read.
+    # The file has one record; anything else in it is not read.
     size = min(each.sizes["metadata"], _LARGEST_METADATA)
     RecordFile(each.name("metadata"), open_at).read_new(size, one_by_one(take))
     if not found:

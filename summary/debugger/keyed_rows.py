@@ -102,7 +102,7 @@ class _Taking:
             self._rows.take_plain(self._at, stop)
             self._at = stop
         if stop < end:
-            # It says why there is no room.
+            # This reports why there is no room.
             self._one()
 
     def _one(self) -> None:

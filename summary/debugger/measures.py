@@ -35,7 +35,7 @@ LIMITS: Final[Mapping[str, Limits]] = MappingProxyType(
         "float32": Limits(2.0**-126, (2 - 2.0**-23) * 2.0**127),
         "float16": Limits(2.0**-14, 65504.0),
         "bfloat16": Limits(2.0**-126, (2 - 2.0**-7) * 2.0**127),
-        # OCP 8-bit floating point specification, and the variants without negative zero of GraphCore and AMD.
+        # The OCP 8-bit floating-point specification, and GraphCore's and AMD's variants without negative zero.
         "float8_e4m3fn": Limits(2.0**-6, 448.0),
         "float8_e5m2": Limits(2.0**-14, 57344.0),
         "float8_e4m3fnuz": Limits(2.0**-7, 240.0),
@@ -84,7 +84,7 @@ def _together(pieces: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(pieces):
         weights = finite / finite.sum()
         with np.errstate(over="ignore", invalid="ignore"):
-            # As differences, which are none where all is the same.
+            # As differences, which are zero if all means are equal.
             first = column("mean")[0]
             mean = first + (weights * (column("mean") - first)).sum()
             figures[COLUMN["minimum"]] = column("minimum").min()

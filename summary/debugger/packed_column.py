@@ -201,7 +201,7 @@ class PackedColumn:
         else:
             packed = _above(numbers, _MICROSECONDS if self._microseconds else 1.0)
         self._blocks.append(packed)
-        # Views may have the old one.
+        # Views may use the old array.
         self._tail = np.empty(BLOCK, numbers.dtype)
         self._filled = 0
 

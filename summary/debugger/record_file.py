@@ -161,7 +161,7 @@ class RecordFile:
         while position < size:
             check_cancelled()
             stream.seek(position)
-            # The one before is let go first.
+            # Release the previous buffer first.
             buffer = b""
             buffer = read_up_to(stream, min(window, size - position))
             if position == 0:

@@ -177,7 +177,7 @@ class RecordedData:
         series = self.run.series.get(value_tag(tensor.phase, tensor.name))
         if series is None:
             return None
-        # Steps need not be in order where several processes wrote at once.
+        # Steps may be out of order if several processes wrote at once.
         places = np.flatnonzero(series.steps == found.steps[0])
         if not len(places):
             return None
@@ -261,7 +261,7 @@ class RecordedData:
             nothing = np.zeros(header.observations, np.int32)
             return nothing, np.full((header.observations, len(FIGURES)), np.nan), nothing
         table = self._numbers[header.recording]
-        # Beyond the table are those beyond `MOST_TENSORS`.
+        # Tensors beyond `MOST_TENSORS` are not in the table.
         known = numbers < len(table)
         found = table[np.where(known, numbers, 0)]
         return found[:, 0], np.where(known[:, np.newaxis], figures, np.nan), np.where(known, found[:, 1], 0)

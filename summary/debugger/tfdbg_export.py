@@ -57,7 +57,7 @@ class ObservationWriter:
         """The number of each tensor in the dump."""
         self._ids = 0
         self._step: int | None = None
-        # Fails at once where the mode is none that figures can be written in.
+        # Fail early if figures cannot be written in this mode.
         debug_tensor_of_figures(mode, np.zeros(len(COLUMN)))
         writer.add_graph(GRAPH, name=GRAPH)
 

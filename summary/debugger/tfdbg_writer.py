@@ -85,7 +85,7 @@ class TfdbgWriter:
         host = source.host or self.host
         with self._lock:
             if (host, source.path) not in self._whole_sources:
-                # Where a frame named it before, it was written without lines; readers take the later one.
+                # If a frame named it before, it was written without lines; readers take the later one.
                 self._whole_sources.add((host, source.path))
                 self._write_source(source.path, host, source.lines)
 
@@ -244,7 +244,7 @@ class TfdbgWriter:
         key = host, each.path, each.line, each.function
         known = self._frames.get(key)
         if known is None:
-            # The same for the same frame, as in every file set of the run.
+            # The same frame has the same id in every file set of the run.
             known = self._frames[key] = str(uuid.uuid5(uuid.NAMESPACE_OID, repr(key)))
             line = tfdbg.StackFrameWithId(id=known)
             if (host, each.path) not in self._sources:

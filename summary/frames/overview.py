@@ -102,7 +102,7 @@ def _series_row(series: Series) -> tuple[Any, ...]:
 
 def _run_row(run: Run, files: Sequence[FileHealth]) -> tuple[Any, ...]:
     filled = [series for series in run.series.values() if len(series)]
-    # NaN is no time; fmin and fmax pass over it.
+    # NaN is not a time; fmin and fmax ignore it.
     start = float(np.fmin.reduce([np.fmin.reduce(series.wall_times) for series in filled] or [run.first_wall_time]))
     end = float(np.fmax.reduce([np.fmax.reduce(series.wall_times) for series in filled] or [start]))
     known = math.isfinite(start) and math.isfinite(end)

@@ -26,7 +26,7 @@ def selected_series(contents: Contents, kinds: Collection[str] | None, runs: Nam
         SelectionError: a regular expression is invalid or takes too long, or a whole name does not exist.
     """
     chosen = selected_runs(contents, runs)
-    # A tag that exists, but not in the chosen runs, is no mistake.
+    # A tag that exists only outside the chosen runs is not an error.
     existing = {tag for run in contents.runs.values() for tag in run.series}
     wanted = _selected_names(existing, tags, "tag")
     return [

@@ -128,7 +128,7 @@ def _typed(values: Sequence[HParamValue | None]) -> pl.Series:
     if types == {bool}:
         return pl.Series(values, dtype=pl.Boolean())
     if types == {float}:
-        # Files hold all numbers as float64; beyond its whole numbers nobody meant an integer.
+        # Files store all numbers as float64; beyond its exact integers, no integer was meant.
         whole = all(float(value).is_integer() and abs(float(value)) < 2**53 for value in values if value is not None)
         floats = pl.Series(values, dtype=pl.Float64())
         return floats.cast(pl.Int64()) if whole else floats

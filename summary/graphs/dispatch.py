@@ -217,7 +217,7 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at
-    # Ends the message beyond its end, which says that it is none.
+    # An end beyond the content marks it as not being a message.
     return 0, len(content) + 1
 
 
@@ -242,7 +242,7 @@ def _keras_config(content: bytes) -> str | None:
             if "config.json" not in archive.namelist():
                 return None
             with archive.open("config.json") as stream:
-                # The size that an archive states may be a lie.
+                # The size stated by an archive may be wrong.
                 config = stream.read(_LARGEST_KERAS_CONFIG + 1)
     except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, NotImplementedError, zlib.error) as error:
         raise ValueError(f"expected a .keras archive, which is a ZIP file: {error}") from error

@@ -82,7 +82,7 @@ def parse_graph_file(content: bytes, *, name: str, expected: str = EXPECTED) -> 
         empty |= bool(content.strip()) and not len(UnknownFieldSet(message))
     if empty:
         raise UserError(f"{name} has no node, so there is nothing to show. Expected {expected}, with nodes.")
-    # The reading that came furthest knows best what is wrong.
+    # The attempt that got furthest best describes the error.
     reason = f"\n{max(errors)[1]}" if errors else ""
     raise UserError(f"{name} is not, or not wholly, {expected}.{reason}")
 

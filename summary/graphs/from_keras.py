@@ -151,7 +151,7 @@ class _LayerReader:
             for tensor, source in zip(tensors, sources, strict=True):
                 if tensor.shape is not None and tensor.index == 0:
                     self._shapes.setdefault(source, tensor.shape)
-            # An inner model that is called several times gets the inputs of one call after those of the other.
+            # An inner model that is called several times gets the inputs of its calls one after the other.
             outer = inputs[fed.index(child.name) :: len(fed)] if child.name in fed else []
             self._add(child, [*sources, *outer])
 
@@ -169,7 +169,7 @@ def _source(tensor: _Tensor, layers: Mapping[str, _Layer]) -> str:
     if tensor.layer not in layers:
         raise ValueError(f"expected the name of a layer of the model as an input, got {tensor.layer[:60]!r}")
     outputs = layers[tensor.layer].outputs
-    # A layer is one node however many outputs it has; a model has a node for each.
+    # A layer is one node, however many outputs it has; a model has a node for each.
     return output(outputs[0], tensor.index) if len(outputs) == 1 else outputs[min(tensor.index, len(outputs) - 1)]
 
 

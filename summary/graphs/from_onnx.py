@@ -95,7 +95,7 @@ def _without_weights(model: Any) -> Any:
     light = onnx.ModelProto(ir_version=max(model.ir_version, 4))
     light.opset_import.extend(model.opset_import)
     light.functions.extend(model.functions)
-    # What else there is, the model's nodes above all, is copied as it is; the weights must not be.
+    # Everything else, above all the model's nodes, is copied unchanged; weights must not be copied.
     for field, value in model.graph.ListFields():
         if field.name != "initializer":
             target = getattr(light.graph, field.name)
@@ -140,7 +140,7 @@ def _inferred(model: Any) -> Any:
     try:
         inferred = onnx.shape_inference.infer_shapes(trial, data_prop=True)
     except Exception:
-        # It has errors of many types for models that are odd, but have a graph to show all the same.
+        # It raises errors of many types for odd models, which nevertheless have a graph to show.
         return model
     for field in ("input", "initializer"):
         del getattr(inferred.graph, field)[:]
@@ -203,7 +203,7 @@ class _ModelReader:
             for value in node.input:
                 homes.setdefault(value, _scope(node))
         for tensor in graph.initializer:
-            # Among what uses it; a model's hundreds of weights would hide its outline.
+            # In its user's scope; a model's hundreds of weights would hide its outline.
             name = self.builder.name(joined(scope, homes.get(tensor.name, "")), _path(tensor.name))
             sources[tensor.name] = name
             dtype = _dtype(tensor.data_type)
@@ -249,7 +249,7 @@ class _ModelReader:
         scope = joined(name, clean(label))
         inside = dict(sources)
         inner_types = {**types, **_types(graph)}
-        # The inputs of a loop's body are the turn, whether to go on, and then what the node gets from the third on.
+        # A loop body's inputs are the iteration, whether to continue, and then the node's inputs from the third on.
         given = list(node.input)
         for place, value in enumerate(graph.input):
             source = given[place] if place < len(given) else ""
@@ -350,7 +350,7 @@ def _shown(tensor: Any) -> str:
     name = onnx.TensorProto.DataType.Name(tensor.data_type).lower() if known else f"type {tensor.data_type}"
     elements = "..."
     if 0 in tensor.dims:
-        # Not as nested lists: there may be any number of empty ones.
+        # Not as nested lists, of which any number may be empty.
         elements = "[]"
     elif _size(tensor.dims) <= _MOST_SHOWN and tensor.data_location != onnx.TensorProto.EXTERNAL:
         try:

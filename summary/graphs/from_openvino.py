@@ -73,7 +73,7 @@ def graph_from_openvino(model: str | os.PathLike[str] | bytes) -> GraphDef:
 
 
 def _parsed(content: bytes) -> ET.Element:
-    # Models define no entities, and files that do may grow without bounds.
+    # Models define no entities, and files that do may expand without bound.
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise ValueError("expected an OpenVINO model, got XML with a document type, which no model has")
     try:

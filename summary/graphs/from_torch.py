@@ -52,7 +52,7 @@ def graph_from_torch(
     """
     import torch
 
-    # What torch.compile returns wraps the module, and cannot be traced itself.
+    # The result of torch.compile wraps the module and cannot be traced itself.
     model = getattr(model, "_orig_mod", model)
     if isinstance(model, torch.export.ExportedProgram):
         return _exported(model, verbose)
@@ -85,7 +85,7 @@ def graph_from_torch(
 def _traced(model: Any, positional: tuple[Any, ...], keywords: dict[str, Any], strict: bool, verbose: bool) -> GraphDef:
     import torch
 
-    # Comparing with a second trace would run the model three times, and tell nothing that a graph shows.
+    # A check by a second trace would run the model three times and reveal nothing that a graph shows.
     inputs = {"example_kwarg_inputs": keywords} if keywords else {"example_inputs": positional}
     traced = torch.jit.trace(model, **inputs, strict=strict, check_trace=False)
     if verbose:
@@ -151,7 +151,7 @@ def _parameter_names(model: Any) -> set[str]:
     try:
         parameters = inspect.signature(model.forward).parameters.values()
     except (AttributeError, TypeError, ValueError):
-        # Functions and compiled methods do not say; their arguments are given by position.
+        # Functions and compiled methods list none; their arguments are given by position.
         return set()
     return {p.name for p in parameters if p.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)}
 
@@ -169,7 +169,7 @@ def _left_as_it_was(model: Any) -> Iterator[None]:
     cuda = sorted({device.index or 0 for device in devices if device.type == "cuda"})
     fast_path = torch.backends.mha.get_fastpath_enabled()
     try:
-        # The fast path of attention hides a whole layer in one operation, and only where no gradient is wanted.
+        # Attention's fast path hides a whole layer in one operation, but only if no gradient is wanted.
         torch.backends.mha.set_fastpath_enabled(False)
         with torch.random.fork_rng(cuda), ExitStack() as stack:
             for module, _ in modes:
@@ -195,7 +195,7 @@ def _without_cache(config: Any) -> Iterator[None]:
     if getattr(config, "use_cache", None) is not True:
         yield
         return
-    # A frozen one stays as it is.
+    # A frozen config stays as it is.
     with suppress(AttributeError):
         config.use_cache = False
     try:

@@ -29,7 +29,7 @@ def _add(merged: GraphDef, graph: GraphDef, scope: str) -> None:
         added = merged.node.add()
         added.CopyFrom(node)
         added.name = f"{scope}/{node.name}"
-        # The mark of a control input stays in front.
+        # The mark of a control input stays first.
         added.input[:] = [f"^{scope}/{name[1:]}" if name.startswith("^") else f"{scope}/{name}" for name in node.input]
         _rename_calls([added], functions, scope)
     for function in graph.library.function:

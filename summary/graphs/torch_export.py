@@ -85,7 +85,7 @@ def _module_stack(node: Any) -> list[tuple[str, str]]:
     stack: list[tuple[str, str]] = []
     for path, owner in (node.meta.get("nn_module_stack") or {}).values():
         class_name = owner.__name__ if isinstance(owner, type) else str(owner).rpartition(".")[2]
-        # A second call of a module has "@1" at the end of its path.
+        # The path of a module's second call ends in "@1".
         stack.append((path.partition("@")[0].removeprefix("L['self']").strip("."), class_name))
     return stack
 

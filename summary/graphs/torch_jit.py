@@ -136,7 +136,7 @@ class _ScriptReader:
         name = self._builder.name(scope, "If")
         branches: list[str] = []
         for label, block in zip(("then", "else"), node.blocks(), strict=True):
-            # A branch sees the values around it, but they do not see its own.
+            # A branch sees the enclosing values; its own are not seen outside.
             inside = dict(values)
             self._read_nodes(block.nodes(), joined(name, label), inside)
             branches += self._references(block.outputs(), inside)
@@ -148,7 +148,7 @@ class _ScriptReader:
         counter, *carried = block.inputs()
         inside = dict(values)
         before = list(node.inputs())
-        # Inputs of a loop are its longest count, whether it starts, and what it carries from turn to turn.
+        # A loop's inputs are its maximum count, whether it starts, and values carried between iterations.
         for parameter, source in zip((counter, *carried), (before[0], *before[2:]), strict=True):
             leaf = self._builder.name(joined(name, "body"), clean(parameter.debugName()))
             self._builder.node(leaf, "prim::Param", self._references([source], values), [_type_of(parameter)])
@@ -257,6 +257,6 @@ def _constant(value: Any) -> Any:
 def _shown(tensor: Any) -> str:
     """Return a tensor as text: its type, and its elements if there are few."""
     small = tensor.numel() <= _MOST_CONSTANT_ELEMENTS and tensor.device.type != "meta"
-    # Of none, not as nested lists: there may be any number of empty ones.
+    # No nested lists without elements: any number of them may be empty.
     elements = "[]" if 0 in tensor.shape else str(tensor.tolist()) if small else "..."
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)} {elements}"

@@ -174,7 +174,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
         if inputs is None:
             rank_zero_warn("the graph is left out: the model has no example_input_array, and no input_array is given")
             return
-        # Lightning's own names for what its loggers do with a batch before the model sees it.
+        # Lightning's own loggers call these on a batch before the model sees it.
         for move in ("_on_before_batch_transfer", "_apply_batch_transfer_handler"):
             if hasattr(model, move):
                 inputs = getattr(model, move)(inputs)

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # The registry imports every kind, of which training code needs few.
+    # The registry imports every kind, and training code needs few.
     if name in ("KINDS", "all_kinds", "decode", "kind_named", "kind_of"):
         from stepscope.summary.kinds import registry
 

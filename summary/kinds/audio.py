@@ -69,7 +69,7 @@ def encoded_audio(tag: str, clips: Sequence[bytes]) -> Summary.Value:
     """Return a value with clips that are already WAV; there may be none."""
     parts = [part for clip in clips for part in (clip, b"")]
     content = AudioPluginData(encoding=AudioPluginData.WAV).SerializeToString()
-    # With a data class, TensorBoard's Python reader would take the labels for clips.
+    # With a data class, TensorBoard's Python reader would mistake labels for clips.
     metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_UNKNOWN, content)
     return Summary.Value(tag=tag, metadata=metadata, tensor=strings_tensor(parts, (len(clips), 2)))
 

@@ -55,7 +55,7 @@ def _pixels(figure: Any) -> NDArray[np.uint8]:
 
 
 def _close(several: Sequence[Any]) -> None:
-    # Only pyplot keeps figures; where nobody imported it, there is nothing to close.
+    # Only pyplot keeps figures; if it was not imported, there is nothing to close.
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         for figure in several:

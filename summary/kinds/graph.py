@@ -135,7 +135,7 @@ def graph_in_meta_graph(encoded: bytes) -> bytes:
 
 
 def _metadata(plugin_name: str) -> SummaryMetadata:
-    # No data class, as from TensorFlow: TensorBoard makes one string a sequence of blobs only where none is stated.
+    # No data class, as in TensorFlow: only then does TensorBoard make one string a sequence of blobs.
     return plugin_metadata(plugin_name, summary_pb2.DATA_CLASS_UNKNOWN, _VERSION)
 
 

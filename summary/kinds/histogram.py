@@ -229,7 +229,7 @@ def _edge_table(floats: Floats, bins: Bins, name: str) -> EdgeTable:
     else:
         bins = as_array(bins, f"bins of {name}").astype(np.float64)
         finite = np.empty(0)
-    # NumPy refuses a range that float64 cannot hold, after it has tried.
+    # NumPy rejects a range that float64 cannot hold, but only after trying.
     with np.errstate(over="ignore", invalid="ignore"):
         edges = np.histogram_bin_edges(finite, bins=bins).astype(np.float64)
     if len(edges) < 2:
@@ -270,7 +270,7 @@ def _legacy_histogram(tag: str, floats: Floats, table: EdgeTable, max_bins: int 
     proto = HistogramProto(num=len(doubles), sum=doubles.sum(), sum_squares=np.square(doubles).sum())
     if len(buckets):
         proto.min, proto.max = float(doubles.min()), float(doubles.max())
-        # As in PyTorch, an empty bucket comes first, whose limit is where the first one begins.
+        # As in PyTorch, an empty bucket precedes them; its limit is where the first one begins.
         proto.bucket_limit.extend([buckets[0, 0], *buckets[:, 1]])
         proto.bucket.extend([0.0, *buckets[:, 2]])
     return Summary.Value(tag=tag, histo=proto)
@@ -288,7 +288,7 @@ def _value(tag: str, buckets: NDArray[np.float64], content: HistogramPluginData)
 
 def _split(floats: Floats) -> tuple[Floats, HistogramPluginData]:
     """Return the finite numbers, and how many others there are."""
-    # Either extreme is not finite if anything is not: NaN is passed on.
+    # An extreme is nonfinite if any number is: NaN propagates.
     if len(floats) == 0 or (np.isfinite(floats.min()) and np.isfinite(floats.max())):
         return floats, HistogramPluginData()
     counts = HistogramPluginData(

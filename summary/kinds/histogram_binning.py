@@ -88,7 +88,7 @@ class EdgeTable:
     def _cell_table(self) -> _CellTable:
         place_of_cell = np.empty(_CELLS, np.intp)
         place_of_cell[_cells_in_order()] = np.arange(_CELLS)
-        # 0.0 and -0.0 have different cells; as -0.0, an edge is in no higher cell than the numbers that equal it.
+        # 0.0 and -0.0 have different cells; as -0.0, an edge is in no higher cell than any number equal to it.
         edge_places = place_of_cell[_cells(np.where(self.edges == 0, -0.0, self.edges))]
         before = np.searchsorted(edge_places, place_of_cell, "left")
         in_cell = np.searchsorted(edge_places, place_of_cell, "right") - before
@@ -141,7 +141,7 @@ def equal_width_buckets(numbers: Floats, count: int) -> NDArray[np.float64]:
         buckets[:, :2] = largest
         buckets[-1, 2] = len(numbers)
         return buckets
-    # In quarters where the range is beyond float64; only there, as quarters of subnormals are not exact.
+    # In quarters if the range is beyond float64; only then, as quarters of subnormals are not exact.
     scale = 1.0 if np.isfinite(largest - smallest) else 0.25
     edges = np.linspace(smallest * scale, largest * scale, count + 1) / scale
     edges[-1] = largest
@@ -163,7 +163,7 @@ def _counts_of_equal_widths(
     if width > 0:
         numbers /= width
     else:
-        # A width that underflows: there are few numbers so small, and they are placed by their share of the range.
+        # The width underflows: few numbers are so small, and they are placed by their share of the range.
         numbers /= extent
         numbers *= count
     return np.bincount(np.minimum(numbers.astype(np.intp), count - 1), minlength=count)
@@ -176,7 +176,7 @@ def _cells_in_order() -> NDArray[np.intp]:
 
 
 def _cells(numbers: Floats) -> NDArray[np.intp]:
-    # Beyond float32 is infinity, and nothing is lost: numbers in one cell are compared as they are.
+    # Overflow to infinity loses nothing: numbers in one cell are compared as they are.
     with np.errstate(over="ignore", under="ignore"):
         bits = numbers.astype(np.float32, copy=False).view(np.uint32)
     return np.right_shift(bits, np.uint32(16), out=np.empty(len(bits), np.intp), casting="unsafe")

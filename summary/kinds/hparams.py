@@ -110,7 +110,7 @@ def decode_hparams(value: Summary.Value) -> HParamsPluginData:
 
 
 def _value(tag: str, data: HParamsPluginData) -> Summary.Value:
-    # Readers put an empty tensor in place of the missing value only where no data class is given.
+    # Readers substitute an empty tensor for the missing value only if no data class is given.
     metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_UNKNOWN, data.SerializeToString())
     return Summary.Value(tag=tag, metadata=metadata)
 

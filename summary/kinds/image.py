@@ -87,7 +87,7 @@ def decode_images(value: Summary.Value) -> Images:
 
 
 def _size(text: bytes) -> int:
-    # int() also takes signs, spaces, underscores and thousands of digits.
+    # int() also accepts signs, spaces, underscores and thousands of digits.
     if not text.isdigit() or len(text) > 10:
         raise PayloadError(f"expected a size in pixels, got {text[:20]!r}")
     return int(text)

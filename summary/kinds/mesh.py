@@ -123,7 +123,7 @@ def mesh_info(plugin_content: bytes) -> MeshInfo:
         raise PayloadError(f"expected a MeshPluginData message, got {plugin_content[:20]!r}...: {error}") from error
     if data.content_type not in _PARTS:
         raise PayloadError(f"expected a mesh part of {', '.join(_PARTS.values())}, got number {data.content_type}")
-    # Older writers leave out which parts there are.
+    # Older writers do not state which parts exist.
     parts = [part for number, part in _PARTS.items() if data.components & (1 << number)] or _PARTS.values()
     return MeshInfo(data.name, _PARTS[data.content_type], frozenset(parts), _config(data.json_config))
 

@@ -107,7 +107,7 @@ def _scaled(array: NDArray[Any]) -> NDArray[Any]:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 scaled = array.astype(np.float32)
                 scaled *= np.float32(255)
-                # Of a NaN and a number, these take the number.
+                # Given a NaN and a number, these return the number.
                 np.fmax(scaled, 0, out=scaled)
                 np.fmin(scaled, 255, out=scaled)
                 return np.rint(scaled, out=scaled)

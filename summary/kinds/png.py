@@ -98,7 +98,7 @@ def _filtered(rows: Rows, channels: int, code: int, first: int = 0, last: int | 
     band = max(1, _BAND_BYTES // width)
     for begin in range(first, end, band):
         beyond = min(begin + band, end)
-        # What lies left of a row or above the first one counts as 0.
+        # Bytes left of a row or above the first row count as 0.
         padded = np.zeros((beyond - begin + 1, channels + width), np.uint8)
         above = min(begin, 1)
         padded[1 - above :, channels:] = rows[begin - above : beyond]
@@ -136,7 +136,7 @@ def _paeth(a: Rows, b: Rows, c: Rows) -> Rows:
     farther = np.maximum(distance_a, distance_b)
     is_between = (np.minimum(a, b) < c) & (c < np.maximum(a, b))
     takes_c = is_between & (farther - nearer < nearer)
-    # Selecting by masks of bits is several times as fast as numpy.where.
+    # Selecting by bit masks is several times as fast as numpy.where.
     predicted = b ^ ((a ^ b) & _mask(distance_a <= distance_b))
     prediction: Rows = predicted ^ ((predicted ^ c) & _mask(takes_c))
     return prediction

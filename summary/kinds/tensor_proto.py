@@ -148,7 +148,7 @@ def _shape(tensor: TensorProto) -> tuple[int, ...]:
 
 
 def _stored(tensor: TensorProto, dtype: np.dtype[Any], field: str) -> NDArray[Any]:
-    # Each look at it is a copy.
+    # Each access makes a copy.
     content = tensor.tensor_content
     if content:
         if len(content) % dtype.itemsize:

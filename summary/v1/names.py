@@ -30,7 +30,7 @@ def _clean(name: str, role: str) -> str:
     clean = _ILLEGAL.sub("_", checked_name(name)).lstrip("/")
     if clean != name:
         warnings.warn(f"the summary's {role} {name!r} has illegal characters; it is written as {clean!r}", stacklevel=4)
-    # A trailing slash means nothing more than the scope that it ends.
+    # A trailing slash adds nothing to the scope that it ends.
     clean = clean.rstrip("/")
     if not clean:
         raise ValueError(f"a summary's {role} must be more than slashes, got {name!r}")

@@ -112,17 +112,17 @@ def tensor_summary(
 
 def _histogram_proto(values: Floats) -> HistogramProto:
     table = tensorflow_table()
-    # The table has its zero negative.
+    # The table has a negative zero.
     limits = table.edges + 0.0
-    # The first limit is a bucket's right edge too, but no finite number is below it.
+    # The first limit is also a bucket's right edge, but no finite number is below it.
     counts = np.append(0, table.count(values).between)
     is_occupied = counts > 0
     is_kept = np.append(is_occupied[:-1] | is_occupied[1:], True)
-    # What is beyond float64 is infinite.
+    # Results beyond float64 are infinite.
     with np.errstate(over="ignore"):
         total, total_of_squares = values.sum(dtype=np.float64), np.square(values, dtype=np.float64).sum()
     return HistogramProto(
-        # Without values, the extremes are those that a value would have replaced.
+        # Without values, the extremes are the defaults that a value would replace.
         min=values.min() if len(values) else limits[-1],
         max=values.max() if len(values) else limits[0],
         num=len(values),

@@ -1,7 +1,7 @@
-"""The Chromium of a worker: one for all tests that follow each other, and the pages that it lends them.
+"""The Chromium of a worker: one for all consecutive browser tests, and the pages that it lends them.
 
-To compile the scripts takes half the time of a load. What is compiled stays where the page does, so that a page is lent
-to one test after another: what a test leaves in it is undone, and where that is not possible it is closed.
+Compiling the scripts takes half the time of a load. Compiled scripts stay as long as the page does, so one page is lent
+to test after test: what a test leaves in the page is undone, and where that is not possible, the page is closed.
 """
 
 import os
@@ -16,11 +16,11 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright
 
 from tools.browser import FLAGS, browser_path
 
-# Long enough for the compilation of the scan, which the first start on a new machine waits for.
+# Long enough to compile the scan, for which the first start on a new machine waits.
 PATIENCE_MS: Final = 60_000
-# How many times slower the scripts of pages run, to find what only a busy machine shows: STEPSCOPE_SLOW_PAGES=4.
+# How many times slower the scripts of pages run, to find faults that only a busy machine shows: STEPSCOPE_SLOW_PAGES=4.
 SLOWNESS: Final = float(os.environ.get("STEPSCOPE_SLOW_PAGES", "1"))
-# No page lasts long enough for its scripts to be compiled a third and a fourth time, a sixth of a browser's work.
+# No page lasts long enough to justify compiling its scripts a third and a fourth time, a sixth of a browser's work.
 TEST_FLAGS: Final = (*FLAGS, "--js-flags=--no-maglev,--no-opt")
 EMPTY: Final = "about:blank"
 MODIFIERS: Final = ("Alt", "Control", "Meta", "Shift")
@@ -40,14 +40,14 @@ Listeners = Mapping[str, Callable[..., None]]
 
 
 def slowed(page: Page) -> Page:
-    """Have the scripts of a page run ``SLOWNESS`` times slower, while its server is as fast as ever."""
+    """Make the scripts of a page run ``SLOWNESS`` times slower, while its server is as fast as ever."""
     if SLOWNESS > 1:
         page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWNESS})
     return page
 
 
 class Pages:
-    """A browser with a profile, which keeps compiled scripts, and a page that tests have one after another."""
+    """A browser with a profile, which keeps compiled scripts, and a page that tests use one after another."""
 
     def __init__(self, playwright: Playwright, folder: str, viewport: ViewportSize, *, has_touch: bool = False) -> None:
         self._viewport: Final = viewport
@@ -72,7 +72,7 @@ class Pages:
         return page
 
     def _notice(self, owner: Page | BrowserContext, name: str) -> None:
-        """Know from now on when a method is called whose effect stays."""
+        """Notice from now on when a method with a lasting effect is called."""
         method = getattr(type(owner), name)
 
         def noticed(*arguments: Any, **options: Any) -> Any:
@@ -82,7 +82,7 @@ class Pages:
         setattr(owner, name, noticed)
 
     def lend(self, listeners: Listeners) -> Page:
-        """Return the page as if it were new; ``listeners`` hear of its events, by their names, until it is back."""
+        """Return the page as if it were new; ``listeners``, by event name, receive its events until it is returned."""
         assert not self._is_lent, "a test has one page: others are opened in its context"
         self._is_lent = True
         for event, listener in listeners.items():
@@ -91,16 +91,16 @@ class Pages:
         return self._page
 
     def take_back(self, listeners: Listeners, origin: str, *, failed: bool) -> None:
-        """Undo what a test did, in its page, in others that it opened, and in the browser.
+        """Undo what a test did in its page, in other pages that it opened, and in the browser.
 
         Args:
-            listeners: with which the page was lent.
-            origin: of the server that most tests have.
-            failed: whether the test failed, and may have ended in the midst of anything.
+            listeners: the listeners with which the page was lent.
+            origin: the origin of the server that most tests use.
+            failed: whether the test failed, and so may have ended in the middle of anything.
         """
         self._is_lent = False
         vars(self._context).pop("new_cdp_session")
-        # A page that fails leaves what it kept to the next try, which may fail for that alone.
+        # A failing page would leave its stored data to the next try, which might fail for that reason alone.
         origins = {origin, *(f"{parts.scheme}://{parts.netloc}" for parts in self._addresses())}
         if failed or self._is_spoiled or not self._is_left(listeners):
             self._page = self._opened()
@@ -122,7 +122,7 @@ class Pages:
         """Undo what a test did in the page; return whether that was possible."""
         page = self._page
         try:
-            # What was said until now is heard.
+            # All messages so far are received during this call.
             page.evaluate("try { localStorage.clear(); sessionStorage.clear(); } catch {}")
             for event, listener in listeners.items():
                 page.remove_listener(event, listener)
@@ -136,12 +136,12 @@ class Pages:
             for key in MODIFIERS:
                 page.keyboard.up(key)
         except Error:
-            # It was closed, or has crashed.
+            # The page was closed, or has crashed.
             return False
         return True
 
     def forget_answers(self) -> None:
-        """Drop what the browser keeps of servers, in its cache and in the memory of the page."""
+        """Drop what the browser keeps from servers, in its cache and in the memory of the page."""
         self._session.send("Network.clearBrowserCache")
         for disabled in (True, False):
             self._session.send("Network.setCacheDisabled", {"cacheDisabled": disabled})
@@ -151,7 +151,7 @@ class Pages:
 
 
 class Chromium:
-    """Playwright and what it has started, each when it is first asked for, and again after the end."""
+    """Playwright and what it has started, each on its first use, and again after the end."""
 
     @cached_property
     def _ends(self) -> ExitStack:
@@ -178,7 +178,7 @@ class Chromium:
 
     def _pages(self, viewport: ViewportSize, *, has_touch: bool = False) -> Pages:
         playwright = self.playwright
-        # On a busy machine some process of the browser writes into it a little longer.
+        # On a busy machine, some process of the browser writes into the profile a little longer.
         profile = tempfile.TemporaryDirectory(prefix="stepscope-browser-", ignore_cleanup_errors=True)
         folder = self._ends.enter_context(profile)
         pages = Pages(playwright, folder, viewport, has_touch=has_touch)
@@ -186,7 +186,7 @@ class Chromium:
         return pages
 
     def end(self) -> None:
-        """End all of them; what fails at that is not kept for the next test."""
+        """End all of them; whatever fails to end is not kept for the next test."""
         try:
             self._ends.close()
         finally:

@@ -50,7 +50,7 @@ class Dashboard:
 
 @pytest.fixture(scope="module", autouse=True)
 def _debug_handles() -> Iterator[None]:
-    """Servers of the tests, and of processes that they start, give away the bundle with ``window.stepscope``."""
+    """Servers of the tests, and of processes that they start, serve the bundle with ``window.stepscope``."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIANT, bundle.DEBUG)
         yield
@@ -73,10 +73,10 @@ def serve() -> Iterator[Callable[..., Dashboard]]:
     ) -> Dashboard:
         live = make_live(source_of(path), keep_superseded, 0.2, index=index)
         server = SERVERS.lend(make_app(live, access, ()))
-        # Streams end with what they are about, so that the server does not wait for them.
+        # Streams end along with what they report on, so that the server does not wait for them.
         stops.extend((live.stop, server.take_back))
         live.start()
-        # Pages that are opened while the log directory is read for the first time have tests of their own.
+        # Separate tests cover pages that are opened while the log directory is read for the first time.
         assert live.wait_for_first(PATIENCE_MS / 1000)
         return Dashboard(origin_of(server.port), path, live)
 
@@ -91,7 +91,7 @@ def origin_of(port: int) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Remember that a test failed: its page may be anywhere."""
+    """Remember that a test failed: its page may be in any state."""
     if call.excinfo is not None:
         item.stash[FAILED] = True
     return (yield)
@@ -110,7 +110,7 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, Any
 
 @pytest.fixture(scope="module")
 def playwright() -> Playwright:
-    """What drives Chromium; tests are known by it."""
+    """The driver of Chromium; browser tests are recognized by this fixture."""
     return CHROMIUM.playwright
 
 
@@ -124,8 +124,8 @@ def browser(playwright: Playwright) -> Browser:
 def page(request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard]) -> Iterator[Page]:
     """A page that fails the test on a console error, an uncaught exception, or a request to another host.
 
-    It is left before its servers are stopped: it would ask them in vain. Nothing of it stays for the next test but
-    scripts.
+    The test leaves the page before its servers are stopped, which the page would otherwise ask in vain. Only scripts
+    stay for the next test.
     """
     errors: list[str] = []
     strangers: list[str] = []
@@ -163,7 +163,7 @@ def page(request: pytest.FixtureRequest, playwright: Playwright, serve: Callable
 def refused_page(
     request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard]
 ) -> Iterator[Page]:
-    """The page for tests in which requests fail, which the browser writes to its console."""
+    """The page for tests in which requests fail, which the browser reports in its console."""
     listeners: Listeners = {}
     yield CHROMIUM.desktop.lend(listeners)
     CHROMIUM.desktop.take_back(listeners, origin_of(SERVERS.usual.port), failed=request.node.stash.get(FAILED, False))
@@ -172,7 +172,7 @@ def refused_page(
 
 @pytest.fixture
 def phone(request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard]) -> Iterator[Page]:
-    """A page as wide as a phone, under a finger; left before its servers are stopped."""
+    """A page as wide as a phone, operated by touch; left before its servers are stopped."""
     errors: list[str] = []
     listeners: Listeners = {"pageerror": lambda error: errors.append(str(error))}
     yield CHROMIUM.phone.lend(listeners)
@@ -182,7 +182,7 @@ def phone(request: pytest.FixtureRequest, playwright: Playwright, serve: Callabl
 
 
 def wait_until(page: Page, condition: Callable[[], bool], missed: str) -> None:
-    """Wait for what a page does; ``missed`` says what did not come about."""
+    """Wait for something that a page does; ``missed`` describes what did not happen."""
     until = time.monotonic() + PATIENCE_MS / 1000
     while not condition():
         assert time.monotonic() < until, missed
@@ -190,18 +190,18 @@ def wait_until(page: Page, condition: Callable[[], bool], missed: str) -> None:
 
 
 def expect_uncut(parts: Locator) -> None:
-    """Wait for elements to be as wide as what is in them: names are fitted a frame after their column has its width."""
+    """Wait for elements to be as wide as their content: names are fitted a frame after their column gets its width."""
     is_whole = "all => all.every((e) => e.scrollWidth <= e.clientWidth + 1)"
     wait_until(parts.page, lambda: bool(parts.evaluate_all(is_whole)), f"{parts} is cut off")
 
 
 class Held:
-    """Requests of a page that its server does not see until they are let go, those to come included.
+    """Requests of a page, later ones included, that its server does not see until they are released.
 
     Args:
         page: the page.
-        address: which requests, as `Page.route` takes it.
-        is_meant: which of these.
+        address: which requests, in the form that `Page.route` takes.
+        is_meant: which of these requests.
     """
 
     def __init__(
@@ -220,21 +220,21 @@ class Held:
             self.routes.append(route)
 
     def wait(self, count: int = 1) -> None:
-        """Wait until so many are there."""
+        """Wait until this many requests are held back."""
         wait_until(self.page, lambda: len(self.routes) >= count, f"{count} requests that were to be held back")
 
     def release(self) -> None:
-        """Let all go; what came while the others went is on its way already."""
+        """Release all requests; any that come in the meantime are sent on directly."""
         self._open = True
         for route in self.routes.copy():
             route.continue_()
 
 
 def hold_back(page: Page, address: str) -> Held:
-    """Keep the requests back whose address holds the regular expression, until they are released."""
+    """Hold back requests whose addresses match the regular expression until they are released."""
     return Held(page, re.compile(address))
 
 
 def hold_callbacks(page: Page, words: str) -> Held:
-    """Keep back what the page asks Dash's callbacks for with these words in it, until it is released."""
+    """Hold back the page's requests to Dash's callbacks that contain these words until they are released."""
     return Held(page, CALLBACKS, lambda route: words in (route.request.post_data or ""))

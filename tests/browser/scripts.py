@@ -1,4 +1,4 @@
-"""Modules of the page as one script, for tests that put a part of it on a blank page."""
+"""Modules of the page as one script, for tests that put part of the page on a blank one."""
 
 import subprocess
 from functools import cache

@@ -1,6 +1,6 @@
 """The web servers of a worker, which stay while their application changes from test to test.
 
-To begin and to end one takes uvicorn a fifth of a second, most of which it waits.
+Starting and stopping a server takes uvicorn a fifth of a second, most of which it spends waiting.
 """
 
 import asyncio
@@ -15,20 +15,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stepscope.dashboard.server.web_server import DashboardServer
 
-# As long as the dashboard itself waits for answers that are not done when it ends.
+# As long as the dashboard itself waits for unfinished answers when it ends.
 PATIENCE_S: Final = 3.0
-# By how many seconds requests are held up at most, each by chance, so that answers come in any order, as they may where
-# much is asked at once: STEPSCOPE_LATE_ANSWERS=0.5.
+# The most seconds by which requests are delayed, each at random, so that answers come in any order, as they may when
+# much is requested at once: STEPSCOPE_LATE_ANSWERS=0.5.
 LATENESS_S: Final = float(os.environ.get("STEPSCOPE_LATE_ANSWERS", "0"))
 
 
 async def nobody(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer for no test."""
+    """Answer when no test uses the server."""
     await PlainTextResponse("no test is served here", 503)(scope, receive, send)
 
 
 class LentServer:
-    """A server that gives each request to the application that it has at the time."""
+    """A server that passes each request to the application that it has at that time."""
 
     def __init__(self) -> None:
         self._app: ASGIApp = nobody
@@ -37,7 +37,7 @@ class LentServer:
         listener = socket.create_server(("127.0.0.1", 0))
         self.port: Final[int] = listener.getsockname()[1]
         self._server: Final = DashboardServer(self, lambda: None)
-        # It is no reason to stay where tests are given up.
+        # As a daemon, the thread does not keep the process alive when tests are aborted.
         self._thread: Final = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]}, daemon=True)
         self._thread.start()
 
@@ -49,7 +49,7 @@ class LentServer:
         self._app = app
 
     def take_back(self) -> None:
-        """Give the application no more requests, and wait for those that it has."""
+        """Give the application no more requests, and wait for those in progress."""
         self._app = nobody
         with self._ended:
             self._ended.wait_for(lambda: not self._open, PATIENCE_S)
@@ -72,16 +72,16 @@ class LentServer:
 
 
 class Servers:
-    """As many as a test has needed at once."""
+    """As many servers as any test has needed at once."""
 
     def __init__(self) -> None:
         self._all: Final[list[LentServer]] = []
 
     @property
     def usual(self) -> LentServer:
-        """That of the first dashboard of each test.
+        """The server of the first dashboard of each test.
 
-        The page's scripts then have the same address in all of them, so that the browser compiles them once.
+        The page's scripts then have the same address in all tests, so that the browser compiles them once.
         """
         return self._all[0] if self._all else self._another()
 

@@ -18,12 +18,12 @@ from tests.browser.conftest import Dashboard, wait_until
 
 pytestmark = pytest.mark.browser
 
-# What people who speak to their computer need, which axe has off by default.
+# A rule for people who speak to their computer, which axe has off by default.
 OPTIONS: Final = {"resultTypes": ["violations"], "rules": {"label-content-name-mismatch": {"enabled": True}}}
-# All that differs from one color scheme to the other.
+# The rules whose results may differ between the color schemes.
 COLORS: Final = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]}
 AXE: Final = Axe()
-# No animation runs, and no table is still to get its headers.
+# No animation is running, and no table is still waiting for its headers.
 NOTHING_MOVES: Final = """() =>
   document.getAnimations().every(({ playState }) => playState !== "running") &&
   [...document.querySelectorAll(".ag-header-container > .ag-header-row")].every((row) =>
@@ -34,7 +34,7 @@ NOTHING_MOVES: Final = """() =>
 
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
-    """One page over the sample logs, which turns from tab to tab."""
+    """One page over the sample logs, which switches from tab to tab."""
     with serving(SAMPLE_LOGS) as url:
         opened = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light")
         opened.set_default_timeout(60_000)
@@ -46,17 +46,17 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def open_tab(page: Page, panel: str) -> None:
-    """Turns to a tab, and waits until it has drawn."""
+    """Switches to a tab, and waits until it is drawn."""
     make.open_tab(page, panel)
     if panel == "health":
-        # What no sample log is damaged enough for is not waited for.
+        # The details are not waited for: no sample log is damaged enough to have any.
         page.wait_for_selector("#panel .health-grid .ag-row")
     else:
         wait_until_drawn(page, panel)
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds in both schemes, once nothing moves any more; first in the one that the page has."""
+    """What axe finds in both schemes once nothing moves any more, starting with the page's current scheme."""
     found: list[str] = []
     present = page.locator(":root").get_attribute("data-mantine-color-scheme")
     for scheme in sorted(SCHEMES, key=lambda each: each != present):
@@ -135,7 +135,7 @@ def test_one_sheet_of_keys_is_for_what_lies_over_the_page_too(page: Page) -> Non
 
 
 def press_until(page: Page, place: str) -> list[str]:
-    """Presses Tab until the focus lies in a place; returns where it stopped on the way."""
+    """Presses Tab until the focus is in a place; returns where it stopped on the way."""
     stops: list[str] = []
     while not is_in(page, place):
         stops.append(page.evaluate("document.activeElement.outerHTML.slice(0, 120)"))
@@ -166,7 +166,7 @@ def test_arrow_keys_move_in_the_table_of_runs_and_tab_comes_back_there(page: Pag
     open_tab(page, "scalars")
     page.locator("#skip").focus()
     press_until(page, ".run-grid")
-    # Tab comes back to the cell that had the focus last, which may be any by now.
+    # Tab returns to the cell that had the focus last, which may be any cell by now.
     page.keyboard.press("Home")
     page.keyboard.press("Control+ArrowLeft")
     swatch = page.locator(".run-grid .ag-row[row-index='0'] .ag-cell[col-id=on]")

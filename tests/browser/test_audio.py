@@ -44,7 +44,7 @@ def type_step(page: Page, step: str, nth: int = 0) -> None:
 
 
 def press_at(page: Page, place: float, nth: int = 0) -> None:
-    """Clicks at a place of the time axis, 0 at its beginning, 1 at its end."""
+    """Clicks at a position on the time axis: 0 is its beginning, 1 its end."""
     box = page.locator(".audio-view").nth(nth).bounding_box()
     assert box is not None
     gutter = page.evaluate("stepscope.audio.draw.GUTTER")
@@ -105,7 +105,7 @@ def test_a_step_in_the_hand_stays_while_another_setting_changes(serve: Serve, pa
     expect(facts).to_contain_text(["0.100 s"])
     page.locator("label", has_text="Loop").click()
     expect(page).to_have_url(re.compile(r"audio\.loop=on"))
-    # What reads the settings has run when the next one is there, too.
+    # Once this call returns, the earlier one that reads the settings has run, too.
     page.evaluate("() => window.dash_clientside.stepscope.adjustAudio()")
     expect(facts).to_contain_text(["0.100 s"])
     slider.dispatch_event("change")

@@ -56,7 +56,7 @@ def fill(page: Page, program: Training, *, amount: str = "2", unit: str = "steps
 
 
 def shown_names(page: Page) -> set[str]:
-    """What the open trace's slices are called."""
+    """The names of the open trace's slices."""
     page.wait_for_function(
         "() => { const d = window.stepscope.timeline.debug(); return d && d.slices > 1 && !d.loading; }"
     )
@@ -75,7 +75,7 @@ def test_a_program_is_captured_and_its_trace_opened(timeline: Page, program: Tra
     page = timeline
     page.locator("#timeline-capture").click()
     box = fill(page, program)
-    # The only run there is.
+    # The only run that exists.
     expect(box.get_by_label("Run that the trace belongs to")).to_have_value("first")
     box.get_by_role("button", name="Capture").click()
     note = page.locator("#capture-note")
@@ -90,7 +90,7 @@ def test_a_program_is_captured_and_its_trace_opened(timeline: Page, program: Tra
     expect(page.get_by_role("textbox", name="Trace")).to_have_value(
         f"first · {date_of(path)} · {path.name} · {size_of(path)}"
     )
-    # The token is nowhere but in the page's memory.
+    # The token is kept only in the page's memory.
     kept = page.evaluate("JSON.stringify({...localStorage, ...sessionStorage}) + location.href + document.cookie")
     assert TOKEN not in kept
     assert TOKEN.replace(" ", "%20") not in kept
@@ -165,7 +165,7 @@ def test_a_capture_goes_on_while_the_user_looks_at_something_else(timeline: Page
     page.keyboard.press("Escape")
     expect(dialog(page)).to_have_count(0)
     page.get_by_role("tab", name="Scalars", exact=True).click()
-    # It is offered, and takes nobody away from what he looks at.
+    # The recording is offered, and does not take users away from what they are looking at.
     note = page.locator("#capture-note")
     expect(note).to_contain_text("Recorded ")
     expect(page.get_by_role("tab", name="Scalars", exact=True)).to_have_attribute("aria-selected", "true")
@@ -182,7 +182,7 @@ def test_what_was_chosen_is_remembered_but_for_the_token(timeline: Page, program
     box.get_by_text("What to record").click()
     box.get_by_label("Host").select_option("1")
     box.get_by_label("tracemalloc").check()
-    # What is chosen above counts no more.
+    # The choice above no longer counts.
     expect(box.get_by_label("Every Python function call")).to_be_disabled()
     box.get_by_label("tracemalloc").uncheck()
     expect(box.get_by_label("Every Python function call")).to_be_enabled()

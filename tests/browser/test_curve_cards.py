@@ -1,4 +1,4 @@
-"""What one card of curves is told apart by: legends, settings and zooms of its own, and the run that is pointed at."""
+"""What distinguishes one card of curves: its own legends, settings and zooms, and the run that is pointed at."""
 
 import json
 import re
@@ -24,7 +24,7 @@ PLAIN = "?scalars.smoothing=0"
 
 
 def model(page: Page, tag: str, expression: str) -> Any:
-    """Something of what is drawn of a card."""
+    """Part of what is drawn for a card."""
     return page.evaluate(
         f"(tag) => {{ const {{ plot, model }} = stepscope.curveCards.find(tag); return {expression}; }}", tag
     )
@@ -87,7 +87,7 @@ def test_few_lines_have_a_legend_that_can_be_switched_off(serve: Serve, page: Pa
         write(logdir / run, loss=[1.0, 2.0])
     page.goto(serve(logdir).url + PLAIN + "&scalars.columns=1")
     wait_until_drawn(page, "loss", 2, 2)
-    # One wide card: names stand at the ends of the lines.
+    # One wide card: names appear at the ends of the lines.
     page.wait_for_function("() => stepscope.curveCards.find('loss').plot.scene?.ends.length === 2")
     open_menu(page, "loss", "menu")
     with page.expect_download() as started:
@@ -105,7 +105,7 @@ def test_a_run_in_the_list_lights_its_curves_and_a_curve_marks_its_run(serve: Se
     wait_until_drawn(page, "loss", 3, 2)
     page.locator(".run-grid .run-name", has_text="low").hover()
     page.wait_for_function("() => stepscope.curveCards.find('loss').plot.lit?.has('0:run:low')")
-    # A card without the run is left as it is.
+    # A card without the run stays as it is.
     assert model(page, "other", "plot.lit") is None
     x, y = page.evaluate(
         "() => { const p = stepscope.curveCards.find('loss').plot.toClient(1, 3); return [p.clientX, p.clientY]; }"
@@ -152,7 +152,7 @@ def test_a_card_has_settings_of_its_own(serve: Serve, page: Page, logdir: Path) 
     assert drawn(page, "other")[0]["y"] == [4.0, 2.0, 1.0]
     page.reload()
     expect(note).to_contain_text("y: log")
-    # The slider of all cards leaves it alone.
+    # The slider for all cards leaves this card alone.
     page.get_by_label("Smoothing, as a number").fill("0.9")
     page.get_by_label("Smoothing, as a number").press("Enter")
     page.wait_for_function("() => stepscope.curveCards.find('other').model.lines[0].raw !== null")
@@ -209,7 +209,7 @@ def test_a_zoom_is_applied_to_all_cards(serve: Serve, page: Page, logdir: Path) 
     page.mouse.dblclick(*at(page, "other", 0.5, 0.5))
     expect(page).not_to_have_url(re.compile("scalars.(range|zoom)"))
     wait_until_drawn(page, "loss", 101)
-    # By keys: the chart that has the focus is zoomed, then all are.
+    # With keys: the chart that has the focus is zoomed, then all charts are.
     card(page, "other").locator(".curves").focus()
     page.keyboard.press("+")
     expect(page).to_have_url(re.compile("scalars.range=other:"))
@@ -242,7 +242,7 @@ def test_the_table_under_the_cursor_has_the_nearest_runs(serve: Serve, page: Pag
     expect(rows.last).to_have_class("beyond")
     page.keyboard.press("a")
     expect(rows).to_have_count(8)
-    # While a box is drawn nothing covers it.
+    # While a box is being drawn, nothing covers it.
     page.mouse.down()
     page.mouse.move(x - 200, y + 60, steps=4)
     expect(page.locator("#hover")).to_be_hidden()

@@ -21,14 +21,14 @@ TAG = "train/loss"
 
 
 def log(folder: Path, steps: range, *, first: int = 0) -> None:
-    """A run that logs step ``first + n`` after n seconds."""
+    """Writes a run that logs step ``first + n`` after n seconds."""
     with SummaryWriter(str(folder)) as writer:
         for step in steps:
             writer.add_scalar(TAG, 1.0 / (1 + step), first + step, walltime=WALL + step)
 
 
 def trace(folder: Path, steps: dict[int, tuple[float, float]], name: str = "a.trace.json") -> str:
-    """Writes a trace of steps as number -> (begin, end) in seconds since `WALL`; its id where ``folder`` is a run."""
+    """Writes a trace of steps (number -> begin, end in seconds since `WALL`); returns its id if ``folder`` is a run."""
     path = folder / "plugins" / "profile" / "x" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     events: list[dict[str, Any]] = [
@@ -55,7 +55,7 @@ def open_page(page: Page, dashboard: Dashboard, **settings: str) -> None:
 
 
 def bands(page: Page, count: int) -> list[dict[str, Any]]:
-    """The bands of the card as they are drawn, once there are so many: the ends in data units, the strip and titles."""
+    """The bands of the card as drawn, once there are this many: the ends in data units, the strip and titles."""
     page.wait_for_function(
         """([tag, count]) => {
           const card = window.stepscope && stepscope.curveCards && stepscope.curveCards.find(tag);
@@ -78,7 +78,7 @@ def bands(page: Page, count: int) -> list[dict[str, Any]]:
 
 
 def strip(page: Page, index: int = 0) -> tuple[float, float]:
-    """A place on the page in the strip of a band."""
+    """A position on the page in the strip of a band."""
     x, y = page.evaluate(
         """([tag, index]) => {
           const { scene, element } = stepscope.curveCards.find(tag).plot;
@@ -92,7 +92,7 @@ def strip(page: Page, index: int = 0) -> tuple[float, float]:
 
 
 def at_step(page: Page, step: float) -> tuple[float, float]:
-    """A place on the page in the middle of the chart."""
+    """A position on the page in the middle of the chart."""
     x, y = page.evaluate(
         """([tag, step]) => {
           const { scene, element } = stepscope.curveCards.find(tag).plot;
@@ -121,7 +121,7 @@ def test_profiled_steps_are_shaded_on_all_axes(serve: Serve, page: Page, logdir:
     assert (round(second["from"], 6), round(second["to"], 6)) == (59.5, 60.5)
     assert first["titles"] == ["a: steps 40 to 42 profiled, click for the Timeline"]
     assert second["titles"] == ["a: step 60 profiled, click for the Timeline"]
-    # In the pixels too: the band is tinted where its neighborhood is not.
+    # The pixels show it, too: the band is tinted where its neighborhood is not.
     tinted = page.evaluate(
         """(tag) => {
           const { plot } = stepscope.curveCards.find(tag);
@@ -144,7 +144,7 @@ def test_profiled_steps_are_shaded_on_all_axes(serve: Serve, page: Page, logdir:
     page.wait_for_function("(tag) => stepscope.curveCards.find(tag).chart.x.kind === 'wall'", arg=TAG)
     first, second = bands(page, 2)
     assert (round(first["from"] - WALL, 3), round(first["to"] - WALL, 3)) == (39.5, 42.4)
-    # Back before the answer came.
+    # Back before the answer has come.
     held = hold_back(page, "/curves")
     drawn = page.evaluate("stepscope.curveCards.drawn")
     page.get_by_text("Relative", exact=True).click()
@@ -256,7 +256,7 @@ def test_many_traces_of_one_run_merge_where_they_touch(serve: Serve, page: Page,
     )
     merged, single = bands(page, 2)
     assert len(merged["titles"]) == 100
-    # As far as pixels tell.
+    # As precisely as pixels allow.
     assert 0 <= merged["from"] < 1
     assert 198 <= merged["to"] < 206
     assert single["w"] == 2

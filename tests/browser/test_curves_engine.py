@@ -106,7 +106,7 @@ def call(page: Page, expression: str) -> Any:
 
 
 def ticks(page: Page, expression: str) -> str:
-    """Labels in one line, and the context in brackets."""
+    """The labels on one line, with the context in brackets."""
     found = call(page, f"stepscope.curves.{expression}")
     return " ".join(found["labels"]) + (f" [{found['context']}]" if found["context"] else "")
 
@@ -216,7 +216,7 @@ def test_a_tiny_chart_as_svg(blank: Page) -> None:
     )
     blank.evaluate("document.querySelector('.chart').style.cssText = 'width: 150px; height: 100px; font-family: Test'")
     blank.wait_for_function("() => chart.size.width === 150")
-    # The plot of this box, without the widths of the letters of this machine.
+    # The plot in this box, without the letter widths of this machine.
     svg = call(blank, "stepscope.curves.svgOf(chart, 'One & <two>')")
     lines = svg.splitlines()
     plot = call(blank, "planned()")
@@ -262,7 +262,7 @@ def test_one_point_is_in_the_middle(blank: Page) -> None:
 
 
 def test_one_spot_that_is_there_twice_is_a_dot(blank: Page) -> None:
-    # It was a line from the spot to itself, one pixel wide: the chart looked empty.
+    # It once was a line from the spot to itself, one pixel wide: the chart looked empty.
     show(blank, "{lines: [line('a', [7, 7], [3, 3])]}")
     assert call(blank, "redAround(7, 3)") > 10
 
@@ -372,7 +372,7 @@ RAMP = "{lines: [line('a', [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [0, 1, 2, 3, 4, 5
 
 
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float], *, let_go: bool = True) -> None:
-    """Drags between two places in data units."""
+    """Drags between two positions in data units."""
     [[xa, ya], [xb, yb]] = [call(page, f"at({x}, {y})") for x, y in (start, end)]
     page.mouse.move(xa, ya)
     page.mouse.down()
@@ -382,7 +382,7 @@ def drag(page: Page, start: tuple[float, float], end: tuple[float, float], *, le
 
 
 def events(page: Page, *names: str) -> list[Any]:
-    """The hooks that were called, without those of the pointer's way."""
+    """The calls of the named hooks, without those for the pointer's movements."""
     return [entry for entry in json.loads(call(page, "JSON.stringify(seen)")) if entry[0] in names]
 
 
@@ -475,7 +475,7 @@ SPANS = """[
 
 
 def boxes(page: Page) -> list[list[Any]]:
-    """Lane, beginning and end in data units, and titles of what spans are drawn as."""
+    """Lane, beginning and end in data units, and titles of the boxes that are drawn for spans."""
     found: list[list[Any]] = page.evaluate(
         """() => stepscope.curves.placeSpans(chart.scene).map(({ x, w, lane, spans }) =>
           [lane, chart.scene.sx.toData(x), chart.scene.sx.toData(x + w), spans.map((span) => span.title).join("")])"""

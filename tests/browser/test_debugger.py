@@ -27,7 +27,7 @@ PAGES: Final = ("alerts", "map", "execution", "source", "compare")
 
 @pytest.fixture
 def debugged(serve: Callable[..., Dashboard], logdir: Path) -> str:
-    """The address of the panel over a training that goes bad."""
+    """The address of the panel for a training run that goes bad."""
     bad = going_bad()
     write(logdir / "bad", bad)
     figures = bad.observed.figures.copy()
@@ -63,7 +63,7 @@ def wait_for_fact(page: Page, name: str, value: Any) -> None:
 
 
 def map_cell(page: Page, row: float, step: float) -> Position:
-    """Where a place of the map is on its canvas."""
+    """Where a position on the map is on its canvas."""
     page.locator(".debugger-canvas[data-drawn]").wait_for()
     page.wait_for_function("() => window.stepscope.debugger.debug().pending === false")
     found = facts(page)
@@ -94,7 +94,7 @@ def test_an_alert_leads_to_the_operation_and_its_line_in_two_clicks(open_debugge
 
 
 def train_to_infinity(folder: Path) -> None:
-    """Train a model of PyTorch whose logarithm is of zero at step 4; with curves, a graph and a trace beside."""
+    """Train a PyTorch model that takes the logarithm of zero at step 4; with curves, a graph and a trace alongside."""
     torch = pytest.importorskip("torch")
     from stepscope import debug, profiler
 
@@ -255,7 +255,7 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     wait_for_fact(page, "total", 4)
     rows.first.click()
     wait_for_fact(page, "details", 42)
-    # Keys go through the list while its rows are on their way.
+    # Keys move through the list while its rows are still loading.
     held = hold_back(page, r"/observations\?")
     page.keyboard.press("u")
     wait_for_fact(page, "details", 41)
@@ -269,7 +269,7 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     wait_for_fact(page, "selected", 58)
     held.release()
     wait_for_fact(page, "details", 58)
-    # Each key goes on from where the one before it leads, be that known yet or not.
+    # Each key continues from where the previous one leads, whether that is known yet or not.
     for _ in range(3):
         page.keyboard.press(",")
     wait_for_fact(page, "details", 43)
@@ -367,7 +367,7 @@ def test_lines_of_code_are_marked_by_what_they_made(open_debugger: Callable[[str
 
 def test_two_recordings_are_compared(open_debugger: Callable[[str], Page]) -> None:
     page = open_debugger("debugger.view=compare")
-    # There is only one other, so that it needs no choice.
+    # There is only one other recording, so it need not be chosen.
     expect(page.get_by_role("combobox", name="Compare with").locator("option:checked")).to_have_text("other")
     expect(page.locator(".debugger-compare h2")).to_have_text(
         "Step 60: head is the first that differs: L2 norm 192 against 288, by 33.33%."

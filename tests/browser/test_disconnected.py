@@ -1,4 +1,4 @@
-"""The page while its server is away, and when there is one again."""
+"""The page while its server is gone, and when there is one again."""
 
 import os
 import re
@@ -23,7 +23,7 @@ from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser
 
-# Headless, every page believes that it is in front.
+# In a headless browser, every page believes that it is in front.
 BEHIND = """hidden => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
     document.dispatchEvent(new Event("visibilitychange"));
@@ -31,7 +31,7 @@ BEHIND = """hidden => {
 
 
 class Server:
-    """A dashboard in a process of its own, always on the same port."""
+    """A dashboard in its own process, always on the same port."""
 
     def __init__(self, logdir: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -48,7 +48,7 @@ class Server:
             assert self._process.poll() is None
 
     def stop(self) -> None:
-        """Have it hang: it takes connections and answers nothing."""
+        """Make it hang: it accepts connections and answers nothing."""
         self._process.send_signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
@@ -71,7 +71,7 @@ def server(logdir: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def page(browser: Browser, server: Server) -> Iterator[Page]:
-    """A page that may complain of requests without an answer."""
+    """A page that may complain about requests without an answer."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     opened = slowed(context.new_page())
     opened.set_default_timeout(PATIENCE_MS)
@@ -80,7 +80,7 @@ def page(browser: Browser, server: Server) -> Iterator[Page]:
 
 
 def banner_of(page: Page) -> Locator:
-    """The one about the connection: charts that were not loaded are alerts, too."""
+    """The alert about the connection: charts that were not loaded show alerts, too."""
     return page.get_by_role("alert").and_(page.locator("#disconnected"))
 
 
@@ -97,7 +97,7 @@ def test_a_server_that_is_gone_is_said_and_all_is_well_when_it_is_back(
     expect(banner.get_by_role("button", name="Retry")).to_be_visible()
     panel = page.locator("#panel")
     expect(panel).to_have_attribute("inert", "")
-    # What was open is not shown under another tab's name.
+    # The panel that was open is not shown under another tab's name.
     page.get_by_role("tab", name="Health").click()
     expect(page.get_by_role("tab", name="Health", selected=True)).to_be_visible()
     expect(panel).to_have_attribute("data-waits", "Health could not be opened, retrying …")
@@ -184,7 +184,7 @@ def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server,
     expect_curves(page)
     server.kill()
     expect(banner_of(page)).to_be_visible()
-    # As many changes as before, so that the new server is at the same revision with other data.
+    # As many changes as before, so that the new server is at the same revision with different data.
     (old,) = (logdir / "a").iterdir()
     old.unlink()
     write_runs(logdir, "a", points=50)
@@ -230,7 +230,7 @@ def test_a_tab_that_comes_to_the_front_has_what_another_server_tells(page: Page,
     with page.expect_event("requestfailed", lambda request: request.url.endswith("/api/revision")):
         page.evaluate(BEHIND, True)
     server.kill()
-    # As many changes as before, so that the new server is at the same revision with other data.
+    # As many changes as before, so that the new server is at the same revision with different data.
     (old,) = (logdir / "a").iterdir()
     old.unlink()
     write_runs(logdir, "a", points=50)
@@ -257,7 +257,7 @@ SHOWN: Final = {
 
 
 def write_something_for_all(logdir: Path, number: int) -> None:
-    """Always as many points at the same steps, with other contents."""
+    """Always the same number of points at the same steps, with different contents."""
     shutil.rmtree(logdir / "r", ignore_errors=True)
     with SummaryWriter(str(logdir / "r")) as writer:
         writer.add_text("note", f"text {number}", 0, walltime=1000.0 + number)
@@ -276,7 +276,7 @@ def test_panels_show_what_the_server_that_is_back_has(browser: Browser, logdir: 
         pages: dict[str, Page] = {}
         context = None
         for panel, shown in SHOWN.items():
-            # The pages of one context have six connections in all, and each listens on one of them.
+            # The pages of one context have six connections in all, and each page listens on one of them.
             if context is None or len(context.pages) == 3:
                 context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
                 stack.callback(context.close)
@@ -295,7 +295,7 @@ def test_panels_show_what_the_server_that_is_back_has(browser: Browser, logdir: 
 
 
 def seen(expression: str) -> str:
-    """A function that gives what an expression does, null while that fails or is what it was before."""
+    """A function that returns an expression's value, or null while it fails or has its previous value."""
     return f"""(before) => {{
         try {{ const now = {expression}; return now !== before && now || null; }} catch {{ return null; }}
     }}"""

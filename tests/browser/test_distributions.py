@@ -1,4 +1,4 @@
-"""Both distributions, built and installed away from the checkout, beside a program's own files of the same names."""
+"""Both distributions, built and installed outside the checkout, beside a program's own files of the same names."""
 
 import os
 import subprocess
@@ -39,12 +39,12 @@ class Built(NamedTuple):
 
 
 def build(project: Path, folder: Path) -> Built:
-    """The sdist of a project, and the wheel that is built from what is in it, by the tools that are installed."""
+    """The sdist of a project, and the wheel that is built from its contents, by the installed tools."""
     hatchling = [sys.executable, "-m", "hatchling", "build", "-d", str(folder), "-t"]
     subprocess.run([*hatchling, "sdist"], cwd=project, check=True, env=plain_environment())
     (sdist,) = folder.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        # Python 3.11.0 to 3.11.3, which Debian 12 has, know no filters.
+        # Python 3.11.0 to 3.11.3, which Debian 12 has, do not know filters.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(folder)
     subprocess.run([*hatchling, "wheel"], cwd=folder / sdist.name.removesuffix(".tar.gz"), check=True)
@@ -53,7 +53,7 @@ def build(project: Path, folder: Path) -> Built:
 
 
 def plain_environment() -> dict[str, str]:
-    """The variables of this process without those that lead Python to the checkout or change what is served."""
+    """This process's environment variables except those that lead Python to the checkout or change what is served."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "STEPSCOPE_"))}
 
 
@@ -81,7 +81,7 @@ def programs(core: Built, whole: Built, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def working_folder(tmp_path: Path) -> Path:
-    """Where a program lies whose own modules are called as Stepscope's packages are."""
+    """The folder of a program whose own modules have the names of Stepscope's packages."""
     folder = tmp_path / "project"
     (folder / "dashboard").mkdir(parents=True)
     for name in ("summary.py", "profiler.py", "dashboard/__init__.py"):

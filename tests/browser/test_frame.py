@@ -237,7 +237,7 @@ def test_tabs_that_find_no_room_are_in_a_menu(serve: Callable[..., Dashboard], p
     more.click()
     page.get_by_role("menuitemradio", name="Health").click()
     expect(page.locator(".health-panel")).to_be_visible()
-    # What is open stands on the menu, and no tab has moved.
+    # The menu shows the open tab, and no tab has moved.
     expect(more.locator(".on")).to_have_text("Health")
     assert places_of_tabs(page) == before
     assert right_edge(page, "#theme-button") <= 620
@@ -247,7 +247,7 @@ def test_tabs_that_find_no_room_are_in_a_menu(serve: Callable[..., Dashboard], p
 
 
 def places_of_tabs(page: Page) -> dict[str, tuple[float, float]]:
-    """Where each tab that is seen begins, and how wide it is."""
+    """Where each visible tab begins, and how wide it is."""
     found: dict[str, tuple[float, float]] = page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll(".tabs [role=tab]")]
           .filter((tab) => tab.offsetWidth).map((tab) => {
@@ -309,7 +309,7 @@ def test_what_was_left_rests_until_the_chosen_tab_is_here(
     tags = page.get_by_label("Filter tags by regular expression")
     tags.focus()
     held = hold_callbacks(page, "tab=histograms")
-    # At once: what the user does next finds it so.
+    # Immediately: the user's next action finds this state.
     assert page.evaluate(
         """() => {
           [...document.querySelectorAll(".tabs [role=tab]")].find((tab) => tab.textContent === "Histograms").click();
@@ -319,7 +319,7 @@ def test_what_was_left_rests_until_the_chosen_tab_is_here(
     expect(page).to_have_url(re.compile("tab=histograms"))
     page.keyboard.type("x")
     expect(tags).to_have_value("")
-    # Back to what is still here, which is there at once, and on again by a key.
+    # Back to the panel that is still here, which shows at once, and on again with a key.
     page.get_by_role("tab", name="Scalars").click()
     expect(panel).not_to_have_attribute("inert", "")
     expect(page).to_have_url(re.compile("tab=scalars"))
@@ -339,7 +339,7 @@ def test_back_before_the_tab_has_opened(serve: Callable[..., Dashboard], page: P
     write_many_kinds(logdir)
     page.goto(serve(logdir).url)
     expect_curves(page)
-    # Of this nothing is answered: a question that comes before an answer takes its place, and asks for less.
+    # Nothing of this is answered: a request that comes before an answer replaces the earlier one and asks for less.
     held = hold_callbacks(page, "frame-key")
     click_and_wait_for_request(page, "Histograms", "tab=histograms")
     page.go_back()
@@ -366,7 +366,7 @@ def test_settings_are_remembered_for_a_visit_without_a_query(
     page.goto(url)
     expect_curves(page)
     assert page.url == url + "/?histograms.mode=overlay"
-    # What a link says holds, and what it does not say is as it comes.
+    # Settings in a link apply, and settings that are not in it have their defaults.
     page.goto(url + "/?tab=histograms")
     expect(page.locator("input[value=offset]")).to_be_checked()
     page.goto(url)
@@ -429,7 +429,7 @@ def test_the_sheet_of_keys_opens_again_as_soon_as_it_is_closed(
     write_runs(logdir, "a")
     page.goto(serve(logdir).url)
     expect_curves(page)
-    # Both within one task: that the first sheet was closed is told afterwards.
+    # Both within one task: the closing of the first sheet is reported afterward.
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys and mouse")).to_be_visible()
     page.evaluate("""() => {
@@ -470,14 +470,14 @@ def test_the_palette_finds_runs_tags_tabs_and_commands(
     page.keyboard.press("Enter")
     expect(page.locator(".card.found")).to_be_visible()
 
-    # The parts of a mesh are one entry, which finds its card.
+    # The parts of a mesh form one entry, which leads to its card.
     page.keyboard.press("Control+k")
     page.keyboard.type("cloud")
     expect(found).to_have_text(["cloudMesh"])
     page.keyboard.press("Enter")
     expect(page.locator(".mesh-card h3")).to_have_text(["cloud"])
 
-    # What is closed before its answer does nothing.
+    # A search that is closed before its answer comes does nothing.
     held = hold_back(page, "api/search")
     page.keyboard.press("Control+k")
     page.keyboard.type("weig")
@@ -490,7 +490,7 @@ def test_the_palette_finds_runs_tags_tabs_and_commands(
     page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     expect(page.get_by_role("tab", name="Mesh")).to_have_attribute("aria-selected", "true")
 
-    # Enter is for what was typed, also where that is not found yet; a tab is the first entry until then.
+    # Enter applies to what was typed, even if that is not found yet; until then, the first entry is a tab.
     page.keyboard.press("Control+k")
     page.evaluate(
         """() => {
@@ -516,7 +516,7 @@ def test_the_palette_finds_runs_tags_tabs_and_commands(
     page.keyboard.press("Escape")
     expect(palette).to_be_hidden()
 
-    # To select its text with the mouse, which lets go beside it, is no click beside it.
+    # Selecting its text with the mouse and releasing the button outside it does not count as a click outside.
     page.keyboard.press("Control+k")
     palette.locator("input").hover()
     page.mouse.down()

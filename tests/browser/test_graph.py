@@ -60,7 +60,7 @@ def write(logdir: Path, run: str, *events: Event) -> None:
 def open_page(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> Open:
     """A function that opens a run's graph in the panel, with motion reduced so that every key acts at once.
 
-    All scopes are closed but those that the query opens.
+    All scopes are closed except those that the query opens.
     """
 
     def opened(query: str = "", run: str = "plain", scheme: str = "light") -> Page:
@@ -107,7 +107,7 @@ def box_of(state: dict[str, Any], node: str) -> dict[str, Any]:
 
 
 def middle(page: Page, state: dict[str, Any], node: str) -> tuple[float, float]:
-    """Where a node is on the page; of an open group, its head."""
+    """Where a node is on the page; for an open group, where its head is."""
     stage = page.locator(".graph-canvas").bounding_box()
     box = box_of(state, node)
     assert stage is not None
@@ -141,7 +141,7 @@ def test_a_scope_opens_where_it_is_and_closes_again(open_page: Open) -> None:
     opened = wait_for(page, "d.expanded.length === 1")
     assert ids(opened) == {"x", "net", "net/first", "net/second", "loss", "other"}
     was, now = box_of(before, "net"), box_of(opened, "net")
-    # The corner stays where it was on the screen, but for the way that the view makes for the card.
+    # The corner stays where it was on the screen, except for the distance that the view moves for the card.
     shift = box_of(opened, "net")["x"] - box_of(before, "net")["x"]
     assert now["y"] == pytest.approx(was["y"], abs=1)
     assert shift <= 0
@@ -370,12 +370,12 @@ TRACE = "plain|tag|step3|0"
 
 
 def hold(page: Page, *routes: str) -> Held:
-    """Keeps the requests of routes back until they are released."""
+    """Holds back the requests of routes until they are released."""
     return hold_back(page, f"/api/graph/({'|'.join(routes)})[?]")
 
 
 def press_twice(page: Page, key: str) -> dict[str, Any]:
-    """The state after a key that was pressed again before the first press was answered."""
+    """The state after a key was pressed a second time before the first press was answered."""
     page.evaluate(
         """(key) => {
           const canvas = document.querySelector(".graph-canvas");
@@ -389,7 +389,7 @@ def press_twice(page: Page, key: str) -> dict[str, Any]:
 
 
 def choose(page: Page, *, costs: str = "", compare: str = "") -> None:
-    """Chooses as the selectors do, and waits for no answer."""
+    """Chooses as the selectors do, without waiting for an answer."""
     page.evaluate(
         """(chosen) => {
           const panel = window.stepscope.graph.panel();

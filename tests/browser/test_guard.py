@@ -1,4 +1,4 @@
-"""What a browser is answered for pages of other sites, and how it comes to know the token."""
+"""The answers that a browser gets for pages of other sites, and how it learns the token."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ POST = """async (address) => {
 
 @pytest.fixture
 def visitor(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
-    """A page that may be refused things."""
+    """A page whose requests may be refused."""
     context = browser.new_context()
     opened = context.new_page()
     opened.set_default_timeout(PATIENCE_MS)
@@ -52,7 +52,7 @@ def test_a_link_with_the_token_opens_the_page_from_anywhere(
 ) -> None:
     served = serve(logdir, access=Access(token=TOKEN))
     visitor.goto(elsewhere(served))
-    # A strict cookie does not come along with a link of another site; the page asks once more by itself.
+    # A strict cookie is not sent with a link from another site; the page automatically asks once more.
     visitor.evaluate("([address, token]) => { location.href = `${address}/?token=${token}`; }", [served.url, TOKEN])
     expect(visitor).to_have_title("logs · Stepscope")
     expect(visitor.get_by_text("live", exact=True)).to_be_visible()

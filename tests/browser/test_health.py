@@ -239,7 +239,7 @@ def test_long_names_of_runs_stay_different(serve: Callable[..., Dashboard], page
     names = page.locator(".health-grid .run-label")
     expect(names).to_have_text([re.compile("….*…")])
     expect_uncut(names)
-    # Of the first, too, another part is shown where others are there that differ in it.
+    # The first name, too, shows another part once there are other names that differ in that part.
     train(1)
     train(2)
     expect(names).to_have_text([re.compile(f"…?seed={seed}") for seed in range(3)])

@@ -43,7 +43,7 @@ def drawn_becomes(page: Page, wanted: list[int | None]) -> None:
 
 
 def columns_become(page: Page, steps: int) -> None:
-    """Waits until the chart of the first card has so many columns."""
+    """Waits until the chart of the first card has this many columns."""
     page.wait_for_function(
         """(steps) => {
           const plot = document.querySelector(".histograms-card .js-plotly-plot");
@@ -66,7 +66,7 @@ def slide(slider: Locator, position: int) -> None:
 
 
 def point_at(page: Page, x: float, y: float) -> None:
-    """Moves the pointer to a place in the first chart, given in shares of its width and height."""
+    """Moves the pointer to a position in the first chart, given as fractions of its width and height."""
     area = page.locator(".histograms-card .nsewdrag").first.bounding_box()
     assert area is not None
     page.mouse.move(area["x"] + area["width"] * x, area["y"] + area["height"] * y)
@@ -111,7 +111,7 @@ def test_percentiles_are_bands_that_tell_their_numbers(serve: Serve, page: Page,
     names = page.locator("#bucket dt").all_inner_texts()
     assert names[1:10] == ["Max", "93.32%", "84.13%", "69.15%", "Median", "30.85%", "15.87%", "6.68%", "Min"]
     assert page.locator("#bucket dd").all_inner_texts()[1] == "2"
-    # What scrolls beside the card leaves it where it is.
+    # Scrolling beside the card leaves the card where it is.
     page.locator("#runs-grid .ag-body-viewport").dispatch_event("scroll")
     expect(page.locator("#bucket")).to_be_visible()
     page.locator("#panel").dispatch_event("scroll")
@@ -192,7 +192,7 @@ def test_the_histogram_under_the_pointer_is_shown_with_its_statistics(serve: Ser
     page.mouse.up()
     large = page.locator("#histogram-large")
     expect(large.locator(".where")).to_have_text("3 of 3")
-    # Twice, before there is an answer to the first.
+    # Twice, before the first press is answered.
     large.evaluate(
         """(dialog) => {
           const press = () => dialog.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));

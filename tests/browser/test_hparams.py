@@ -30,7 +30,7 @@ def write_session(logdir: Path, run: str, hparams: Mapping[str, object], *losses
 
 
 def write_sweep(logdir: Path) -> None:
-    """Ten sessions: the loss is a tenth of the learning rate's number; two optimizers."""
+    """Ten sessions with two optimizers; the loss is a tenth of the learning rate."""
     for at in range(10):
         hparams = {"lr": float(at), "optimizer": "adam" if at % 2 else "sgd", "seed": 0}
         write_session(logdir, f"run_{at}", hparams, 1.0, at / 10)
@@ -50,7 +50,7 @@ def selection(page: Page) -> Locator:
 
 
 def steady(page: Page, selector: str) -> dict[str, float]:
-    """Where an element is, once it has been there for ten frames: charts are drawn again as data come."""
+    """Where an element is, once it has been there for ten frames: charts are redrawn as data arrive."""
     place: dict[str, float] = page.evaluate(
         """(selector) => new Promise((done) => {
           let [known, before, frames] = [null, "", 0];
@@ -71,7 +71,7 @@ def steady(page: Page, selector: str) -> dict[str, float]:
 
 
 def brush(page: Page, column: str, low: float, high: float) -> None:
-    """Drags along an axis between two shares of its height."""
+    """Drags along an axis between two fractions of its height."""
     # As in panels/hparams/web/parallel.js: the axes reach from 66 to 288 pixels below the top.
     x = steady(page, f".hparams-axis[data-key='{column}']")["x"] + 8
     bottom = steady(page, ".hparams-parallel")["y"] + 288
@@ -102,7 +102,7 @@ def test_a_click_is_not_undone_by_what_is_drawn_late(serve: Callable[..., Dashbo
     write_sweep(logdir)
     page.goto(serve(logdir).url + "?tab=hparams")
     expect(page.locator(ROWS)).to_have_count(10)
-    # The second click of each is followed at once by what was asked for after the first one.
+    # The second click of each pair is followed at once by the frames that were requested after the first.
     page.evaluate(
         """async () => {
           const frames = [];
@@ -148,7 +148,7 @@ def test_headers_and_lists_of_choices_stay_where_new_points_change_none(
     expect(page.locator(ROWS)).to_have_count(10)
     legend = page.locator(".hparams-legend")
     expect(legend).to_contain_text("0.9")
-    # A list that is taken out and put in again is closed under the hand that is about to choose.
+    # A list that is removed and inserted again closes just as the user is about to choose.
     staying = [
         page.locator(".hparams-grid .ag-header-cell[col-id=lr] .ag-header-cell-label").element_handle(),
         page.get_by_role("combobox", name="Target metric").element_handle(),
@@ -193,7 +193,7 @@ def test_new_points_leave_alone_what_the_hand_is_on(serve: Callable[..., Dashboa
     page.goto(serve(logdir).url + "?tab=hparams&hparams.chart=scatter&runs.select=run_3")
     expect(page.locator(ROWS)).to_have_count(10)
     place = steady(page, ".hparams-scatter")
-    # The corner of a rubber band that is drawn while a session arrives.
+    # The corner of a rubber band that is being drawn while a session arrives.
     page.mouse.move(place["x"] + 80, place["y"] + 8)
     page.mouse.down()
     page.mouse.move(place["x"] + 300, place["y"] + 100)
@@ -365,7 +365,7 @@ def test_scatter_selects_the_point_under_the_pointer(serve: Callable[..., Dashbo
 
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page gets three rows of more, two of them for the table."""
+    """If there are more than three rows, the page gets three, two of them for the table."""
     monkeypatch.setattr(panel, "MOST_ROWS", 3)
     monkeypatch.setattr(panel, "build_table", partial(build_table, most=3, listed=2))
 
@@ -383,7 +383,7 @@ def test_of_many_sessions_charts_shade_all_and_draw_the_first(
             writer.add_scalar("other", 100.0 if at == 5 else 1.0 + at / 100, 1)
 
     def has_room(answer: Response) -> bool:
-        """The axis has room for what no row of the page has."""
+        """Whether the axis has room for a value that no row of the page has."""
         asked = answer.request.post_data_json if "/density" in answer.url else None
         return any(axis["key"] == "other" and max(axis["cuts"]) > 90 for axis in (asked or {"axes": []})["axes"])
 

@@ -38,7 +38,7 @@ def png(pixels: NDArray[Any]) -> bytes:
 
 
 def wait_for_shades(page: Page, wanted: list[int]) -> None:
-    """Waits until the pictures of the galleries have these grays, in order."""
+    """Waits until the pictures in the galleries have these grays, in order."""
     page.wait_for_function(
         """(wanted) => {
           const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -53,7 +53,7 @@ def wait_for_shades(page: Page, wanted: list[int]) -> None:
 
 
 def wait_for_color(page: Page, wanted: list[int], place: float = 0.5, stage: int = 0) -> None:
-    """Waits until the large view's canvas has a color at a share of its width, in its middle row."""
+    """Waits until the large view's canvas has a color at a fraction of its width, in its middle row."""
     page.wait_for_function(
         """([wanted, place, stage]) => {
           const canvas = document.querySelectorAll("#large canvas.stage")[stage];
@@ -68,7 +68,7 @@ def wait_for_color(page: Page, wanted: list[int], place: float = 0.5, stage: int
 
 
 def slide(slider: Locator, position: int) -> None:
-    """Moves a slider as a hand does: it moves, then it is let go."""
+    """Moves a slider as a hand does: it moves, then it is released."""
     slider.evaluate(
         """(input, position) => {
           input.value = position;

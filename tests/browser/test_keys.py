@@ -1,4 +1,4 @@
-"""The documentation's page of keys is what the page itself says."""
+"""The documentation's page of keys matches the keys that the dashboard's page lists."""
 
 from collections.abc import Callable
 

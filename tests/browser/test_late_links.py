@@ -1,4 +1,4 @@
-"""Links to what is not in the log directory yet, or does not come over the connection: it is shown once it is there."""
+"""Links to data that are not in the log directory yet, or fail to load: the data are shown once they are available."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ EMBEDDING = "digits/lr_0.1/seed_0|config|digits/images"
 def test_what_a_link_names_is_shown_when_it_comes(
     serve: Callable[..., Dashboard], refused_page: Page, logdir: Path, query: str, run: str, missed: str, shown: str
 ) -> None:
-    # The panel has something to show, but not that.
+    # The panel has something to show, but not what the link names.
     shutil.copytree(FOLDER / run, logdir / "other")
     refused_page.goto(f"{serve(logdir).url}?{query}")
     panel = refused_page.locator("#panel")
@@ -39,7 +39,7 @@ def test_what_a_link_names_is_shown_when_it_comes(
 
 
 class Busy:
-    """A server that answers some requests with an error, until it is free."""
+    """A server that answers some requests with an error until it is free."""
 
     def __init__(self, page: Page, address: str) -> None:
         self._page = page
@@ -51,7 +51,7 @@ class Busy:
         route.fulfill(status=503)
 
     def wait(self, count: int) -> None:
-        """Wait until so many requests were answered with an error."""
+        """Wait until this many requests have been answered with an error."""
         wait_until(self._page, lambda: self._refused >= count, f"{count} requests that a busy server refuses")
 
     def free(self) -> None:
@@ -87,7 +87,7 @@ def test_what_a_busy_server_did_not_open_is_asked_for_by_a_button(
     refused_page.goto(f"{serve(logdir).url}?{query}")
     retry = refused_page.get_by_role("button", name="Retry")
     retry.click()
-    # The button of the first time may still be there while the page is busy.
+    # The first button may still be visible while the page is busy.
     server.wait(2)
     expect(retry).to_be_visible()
     server.free()

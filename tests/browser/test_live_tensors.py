@@ -76,7 +76,7 @@ def test_pictures_change_while_the_page_looks(panel: Page, program: str) -> None
         "first => Number(document.querySelector('.live-status').innerText.split(' ')[1].replaceAll(',', '')) > first",
         arg=first,
     )
-    # What changes stands first.
+    # Arrays that change come first.
     assert panel.locator(".live-section h3").evaluate_all("all => all.map(e => e.firstChild.data)") == [
         "encoder",
         "decoder",
@@ -94,7 +94,7 @@ def test_pictures_change_while_the_page_looks(panel: Page, program: str) -> None
 def test_a_value_is_read_with_the_pointer(panel: Page, program: str) -> None:
     look(panel, program)
     step(panel)
-    # A frame that comes while the pointer rests takes the value away; none comes while they are paused.
+    # A frame that arrives while the pointer rests removes the value; while frames are paused, none arrives.
     panel.get_by_label("Frames per second, at most").select_option("0")
     weight = picture(panel, "decoder/weight")
     box = weight.bounding_box()

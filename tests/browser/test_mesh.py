@@ -1,4 +1,4 @@
-"""Meshes on the page: what is seen of good and of odd data, cameras, comparison, growth, and a lost context."""
+"""Meshes on the page: how good and odd data are shown, cameras, comparison, growth, and a lost context."""
 
 import json
 import re
@@ -36,7 +36,7 @@ FRAMES = """() => [...window.stepscope.mesh.cards.values()].map((card) =>
 
 
 def wait_for_middle(page: Page, *wanted: list[int]) -> None:
-    """Waits until the pixels in the middles of the cards have the colors given."""
+    """Waits until the pixels in the middle of the cards have the given colors."""
     page.wait_for_function(
         """(wanted) => {
           const found = [...document.querySelectorAll(".mesh-canvas")].map((canvas) =>
@@ -153,7 +153,7 @@ def test_the_frame_of_a_tag_holds_all_its_meshes_whichever_comes_first(serve: Se
     reach = low + (flat.max(axis=0) - low) * 3.0
     center = [round(float(value), 4) for value in (flat.min(axis=0) + reach) / 2]
     for last in ("a", "b"):
-        # Answered only when the other one is there.
+        # Answered only once the other run's answer has arrived.
         held = hold_back(page, rf"/api/mesh/geometry\?run={last}&")
         page.goto(url)
         expect(page.locator(".mesh-canvas[data-vertices]")).to_have_count(1)

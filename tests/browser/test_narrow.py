@@ -1,4 +1,4 @@
-"""The frame in little room: on phones, in narrow windows, and with many tabs."""
+"""The frame in little space: on phones, in narrow windows, and with many tabs."""
 
 import re
 from collections.abc import Callable
@@ -83,7 +83,7 @@ def test_the_list_of_runs_lies_over_the_panel(phone: Page, serve: Callable[..., 
     phone.touchscreen.tap(380, 500)
     expect(sidebar).to_be_hidden()
     expect(phone.locator("#panel")).not_to_have_attribute("inert", "")
-    # What holds in a wide window is not changed by it.
+    # The state in a wide window is not affected by this.
     phone.set_viewport_size({"width": 1280, "height": 800})
     expect(sidebar).to_be_visible()
 
@@ -134,13 +134,13 @@ def test_pages_of_the_profile_that_find_no_room_are_within_reach(phone: Page, se
     last = strip.locator("label").last
     row = strip.locator(".side-scroll-row")
     for _ in range(9):
-        # Where it is comes first: the row may still glide to its end, where no arrow moves it.
+        # Get the position first: the row may still be gliding to its end, where no arrow moves it.
         before = row.evaluate("e => e.scrollLeft")
         if row.evaluate("e => e.scrollWidth - e.clientWidth - e.scrollLeft <= 1"):
             break
-        # By its event: while the row glides to its end, the arrow goes away.
+        # Dispatch the event: while the row is gliding to its end, the arrow disappears.
         strip.locator(".side-scroll-arrow.after").dispatch_event("click")
-        # The row may also be at its beginning again, where its pages came meanwhile.
+        # The row may also be back at its beginning if its pages arrived in the meantime.
         phone.wait_for_function(
             "before => document.querySelector('.side-scroll-row').scrollLeft !== before", arg=before
         )
@@ -198,14 +198,14 @@ def test_every_tab_is_at_a_glance_in_a_usual_window(page: Page, serve: Callable[
     expect(page.get_by_role("tab", name="Audio", selected=True)).to_be_visible()
     expect(page.locator(".panel.audio")).to_be_visible()
     assert places_of_tabs(page) == before
-    # The keys go by what is seen: the third opens the menu, the ninth the Timeline.
+    # The keys follow what is visible: the third opens the menu, the ninth the Timeline.
     page.keyboard.press("9")
     expect(page.locator(".timeline-panel")).to_be_visible()
     assert places_of_tabs(page) == before
     page.keyboard.press("3")
     expect(page.get_by_role("menuitemradio", name="Images")).to_be_focused()
     page.keyboard.press("Escape")
-    # With a wider window each has its own.
+    # In a wider window, each panel has its own tab.
     page.set_viewport_size({"width": 1920, "height": 800})
     expect(page.get_by_role("tab", name="Mesh")).to_be_visible()
     expect(media).to_be_hidden()
@@ -238,7 +238,7 @@ def test_the_list_of_runs_is_away_where_it_chooses_nothing(page: Page, serve: Ca
     assert width == 1280
     page.keyboard.press("[")
     expect(page.get_by_text("This tab does not depend on which runs are shown")).to_be_visible()
-    # What the user had chosen for the other tabs holds.
+    # The user's choice for the other tabs still applies.
     page.get_by_role("tab", name="Scalars", exact=True).click()
     expect(sidebar).to_be_visible()
     page.keyboard.press("[")
@@ -248,7 +248,7 @@ def test_the_list_of_runs_is_away_where_it_chooses_nothing(page: Page, serve: Ca
     page.get_by_role("tab", name="Scalars", exact=True).click()
     page.locator(READY["scalars"]).first.wait_for()
     expect(sidebar).to_be_hidden()
-    # A run that is looked for from a tab without the list is shown in one that has it.
+    # A run that is searched for from a tab without the list is shown in a tab that has it.
     page.get_by_role("tab", name="Graph").click()
     expect(page.locator(".graph-panel")).to_be_visible()
     page.keyboard.press("Control+k")
@@ -279,7 +279,7 @@ def test_a_toolbar_that_stays_hides_what_scrolls_below_it(page: Page, serve: Cal
     opaque = "e => getComputedStyle(e).backgroundColor === getComputedStyle(document.body).backgroundColor"
     assert toolbar.evaluate(opaque)
     height = toolbar.evaluate("e => e.offsetHeight")
-    # The line below it goes on in the strip that is kept for a scrollbar.
+    # The line below the toolbar continues into the strip that is reserved for a scrollbar.
     expect(page.locator("#panel")).to_have_attribute("style", re.compile(rf"--toolbar: {height}px"))
 
 

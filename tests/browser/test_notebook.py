@@ -1,4 +1,4 @@
-"""The dashboard in a frame of another page: of this machine it may, of another host it may not."""
+"""The dashboard in a frame of another page: allowed for pages of this machine, not for those of another host."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ Serve = Callable[..., Dashboard]
 
 @pytest.fixture
 def notebook() -> Iterator[Callable[[str, str], int]]:
-    """A function that serves, at an address of this machine, a page with a frame of a URL, and gives the port."""
+    """A function that serves a page with a frame of a URL at an address of this machine, and returns the port."""
     servers: list[ThreadingHTTPServer] = []
 
     def start(address: str, url: str) -> int:
@@ -57,7 +57,7 @@ def test_a_notebook_of_this_machine_shows_the_dashboard(
 def test_a_page_of_another_host_may_not(
     serve: Serve, browser: Browser, logdir: Path, notebook: Callable[[str, str], int]
 ) -> None:
-    # An address that the dashboard does not know as its own, and that browsers count as near all the same.
+    # An address that the dashboard does not know as its own, but that browsers still treat as local.
     port = notebook("127.0.0.2", serve(logdir).url)
     context = browser.new_context()
     page = context.new_page()

@@ -31,7 +31,7 @@ def test_traces_are_dropped_on_the_empty_page(
     expect(page.get_by_role("heading", name="Waiting for the first event file or trace")).to_be_visible()
     expect(page.get_by_role("button", name="Open a trace")).to_be_visible()
     assert page.evaluate(DRAG, [["rank0.json", "rank1.json"], TRACE]) == [True, False]
-    # With the first of them the Timeline has something to show: it opens by itself, before the second has come.
+    # With the first trace, the Timeline has something to show: it opens automatically, before the second arrives.
     expect(page).to_have_url(re.compile(r"timeline\.compare=\|dropped\|rank1\.json"))
     choice = page.get_by_role("textbox", name="Trace").or_(page.get_by_role("combobox", name="Trace")).first
     expect(choice).to_have_value(re.compile(r"^Dropped · rank0\.json · "))
@@ -61,7 +61,7 @@ def test_a_panel_that_was_on_its_way_shows_the_trace_that_was_opened_meanwhile(
     held = hold_callbacks(page, "tab=timeline")
     page.get_by_role("tab", name="Timeline").click()
     held.wait()
-    # Dash hears of a view behind the next frame, and what it has asked for comes before.
+    # Dash learns of a view only after the next frame, and the answer to its earlier request comes before that.
     page.evaluate("""() => {
         window.requestAnimationFrame = (tell) => window.told.push(tell);
         stepscope.view.open("timeline", { "timeline.trace": [".|file|first.trace.json"] });
@@ -112,7 +112,7 @@ def test_the_page_is_served_under_a_path(serve: Callable[..., Dashboard], page: 
     assert [one for one in requested if not one.startswith((f"{url}/team/notes", "blob:", "data:"))] == []
     (cookie,) = page.context.cookies(f"{url}/team/notes/")
     assert cookie["path"] == "/team/notes/"
-    # A proxy may take the path off.
+    # A proxy may strip the path.
     assert page.request.get(f"{url}/healthz").json() == {"status": "ok"}
 
 
@@ -134,7 +134,7 @@ def test_a_closed_list_of_traces_shows_what_tells_its_choice_from_the_others(
     expect(input_).to_have_attribute("title", whole)
     other = page.get_by_role("option", name=f"{job}_rank0")
     input_.click()
-    # In the open list names are whole.
+    # In the open list, names are shown in full.
     box = other.bounding_box()
     assert box is not None
     assert box["x"] + box["width"] <= 1280

@@ -67,7 +67,7 @@ export function mount(element, context) {
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed_example: Path) -> Path:
-    """A folder with the example installed, seen by this process and by those that it starts."""
+    """A folder with the example installed, visible to this process and to those that it starts."""
     folder = tmp_path / "site"
     shutil.copytree(installed_example, folder)
     monkeypatch.syspath_prepend(str(folder))
@@ -78,7 +78,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed_example: Pat
 
 @pytest.fixture
 def serving(site: Path) -> Iterator[Callable[[Path], str]]:
-    """A function that serves a directory in a process of its own, until the test ends."""
+    """A function that serves a directory in a separate process until the test ends."""
     with ExitStack() as stack:
 
         def start(logdir: Path) -> str:
@@ -97,7 +97,7 @@ def serving(site: Path) -> Iterator[Callable[[Path], str]]:
 
 @pytest.fixture
 def log(logdir: Path, site: Path) -> Callable[..., None]:
-    """A function that logs a spectrum, and a scalar, at some steps of a run."""
+    """A function that logs a spectrum and a scalar at some steps of a run."""
     add_spectrum: Any = import_module("stepscope_example").add_spectrum
 
     def write(run: str, steps: range) -> None:
@@ -114,7 +114,7 @@ def log(logdir: Path, site: Path) -> Callable[..., None]:
 
 @pytest.fixture
 def page(browser: Browser, serving: Callable[[Path], str]) -> Iterator[Page]:
-    """A page without errors; that plug-ins fail at something is a warning in its console."""
+    """A page without errors; failures of plug-ins are warnings in its console."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     opened = context.new_page()
     opened.set_default_timeout(PATIENCE_MS)

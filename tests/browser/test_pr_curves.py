@@ -38,7 +38,7 @@ def two_runs(logdir: Path) -> None:
 
 
 def drag(slider: Locator, value: float) -> None:
-    """Moves a slider as a hand does: it moves, then it is let go."""
+    """Moves a slider as a hand does: it moves, then it is released."""
     slider.evaluate(
         """(input, value) => {
           input.value = value;
@@ -69,7 +69,7 @@ def test_runs_are_ranked_by_average_precision_and_say_their_other_steps(serve: S
         ["good", "1.0000", "1.000 at 0.7", "0.750", "1.000", "0.857", "0.875", "0.775"],
         ["poor\nstep 5", "0.6429", "0.600 at 0.2", "0.333", "0.333", "0.333", "0.500", "−0.067"],
     ]
-    # At 0.5: of three positives and five negatives.
+    # At 0.5, with three positives and five negatives.
     matrix = page.locator(".pr-matrix").first.locator("td b")
     assert matrix.all_inner_texts() == ["3", "0", "1", "4"]
     assert page.locator(".pr-matrix").first.locator("td.right span").all_inner_texts() == ["37.5%", "50.0%"]
@@ -200,7 +200,7 @@ def test_a_threshold_in_the_hand_stays_while_new_steps_are_drawn(serve: Serve, p
     writer.flush()
     page.goto(serve(logdir).url)
     expect(page.locator(".pr-table td.main")).to_have_text("0.6429")
-    # A hand that goes on moving: the address does not know where it is.
+    # The hand keeps moving: the address does not know where it is.
     page.get_by_label("Threshold").evaluate(
         """slider => {
           const move = () => {
@@ -253,7 +253,7 @@ def test_shown_curves_are_downloaded(serve: Serve, page: Page, logdir: Path) -> 
 
 
 def test_bad_curves_are_said_and_good_ones_drawn(serve: Serve, page: Page, logdir: Path) -> None:
-    """Rows missing, NaN, negative counts, one threshold: each says what it is."""
+    """Missing rows, NaN, negative counts, one threshold: each is reported as what it is."""
     ones = np.ones(1)
     with SummaryWriter(str(logdir / "good")) as writer:
         add(writer, GOOD, 0)

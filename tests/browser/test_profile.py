@@ -25,7 +25,7 @@ def write(logdir: Path, run: str, *events: dict[str, Any], name: str = "a.trace.
     path = logdir / run / "plugins" / "profile" / "x" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {"schemaVersion": 1, "deviceProperties": [GPU], "traceEvents": events, **top}
-    # All at once, so that nobody reads the half of it.
+    # All at once, so that nobody reads half of it.
     part = path.with_suffix(".part")
     part.write_text(json.dumps(content))
     part.rename(path)
@@ -74,7 +74,7 @@ def test_a_page_that_opens_asks_once_for_its_panel(serve: Callable[..., Dashboar
     write(logdir, "run", *EVENTS)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.post_data or ""))
-    # The page hears of the revision while the panel is on its way, and the frame asks again.
+    # The page learns of the revision while the panel is still loading, and the frame asks again.
     with page.expect_response(lambda response: '["revision.data"]' in (response.request.post_data or "")):
         open_page(page, serve(logdir))
     expect(page.locator(".profile-tile").first).to_be_visible()
@@ -160,7 +160,7 @@ def test_a_row_that_is_asked_for_is_selected_shown_and_focused(
     expect(row.locator("[col-id=name]")).to_have_text("op007")
     expect(row).to_be_in_viewport()
     expect(row.locator("[col-id=name]")).to_be_focused()
-    # It belongs to this page, and is forgotten on another.
+    # The row belongs to this view and is forgotten in another.
     page.locator(".profile-views").get_by_text("Slices", exact=True).click()
     expect(table(page, "slices")).to_be_visible()
     expect(page).not_to_have_url(re.compile("profile.row"))
@@ -178,7 +178,7 @@ def test_a_row_that_is_not_there_is_said_and_may_be_elsewhere(
 
 
 def names(page: Page, name: str) -> list[str]:
-    """The names of the rows that a table shows, from the top; the number of rows in a group stands behind its name."""
+    """The names of the rows that a table shows, from the top; a group's name is followed by its number of rows."""
     found: list[str] = page.evaluate(
         """(table) => {
             const api = window.dash_ag_grid.getApi({ table, type: "profile-grid" });
@@ -208,7 +208,7 @@ def test_groups_open_and_close_by_mouse_and_keys_and_sorting_keeps_them_together
     head.click()
     expect(cells.first).to_have_text(re.compile("^f"))
     assert names(page, "kernels") == ["f3", "void f<3>(int)", "void f<1>(int)", "void f<2>(int)", "g"]
-    # The arrow leads from a row to its group, and closes that.
+    # The arrow leads from a row to its group, and then closes the group.
     table(page, "kernels").locator(".ag-row[row-index='2'] [col-id=name]").click()
     page.keyboard.press("ArrowLeft")
     expect(table(page, "kernels").locator(".ag-row[row-index='0'] [col-id=name]")).to_be_focused()

@@ -41,7 +41,7 @@ ENDLESS = 100_000
 
 
 def cloud() -> NDArray[np.float32]:
-    """Three round heaps of 16 numbers each, far apart."""
+    """Three round clusters of points with 16 numbers each, far apart."""
     random = np.random.default_rng(3)
     middles = random.normal(size=(3, 16)) * 4
     return np.repeat(middles, list(KINDS.values()), axis=0).astype(np.float32) + random.normal(size=(COUNT, 16)).astype(
@@ -50,7 +50,7 @@ def cloud() -> NDArray[np.float32]:
 
 
 def later(points: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same points a training later: the first heap has moved, and with it the directions that vary most."""
+    """The same points after training: the first cluster has moved, and with it the directions that vary most."""
     moved = points.copy()
     moved[: KINDS["ant"]] += 20 * np.eye(16, dtype=np.float32)[2]
     return moved
@@ -77,7 +77,7 @@ def log_cloud(folder: Path, *steps: int) -> None:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
-    """One server over two steps of the cloud, a point alone, rows with holes and many points, for tests that look."""
+    """One server for two steps of the cloud, a single point, rows with holes, and many points, for read-only tests."""
     logdir = tmp_path_factory.mktemp("projector")
     log_cloud(logdir / "run", 0, 10)
     holes = cloud()[:20]
@@ -115,7 +115,7 @@ def open_page(shared: Dashboard, page: Page) -> Open:
     return opened
 
 
-# ---- what the page says
+# ---- what the page reports
 
 
 def debug(page: Page) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def debug(page: Page) -> dict[str, Any]:
 
 
 def wait_for(page: Page, condition: str, *, ready: bool = True) -> dict[str, Any]:
-    """The state once a condition on it, ``d``, is met; by default when nothing is on its way any more."""
+    """The state once a condition on it, ``d``, is met and, by default, nothing is loading any more."""
     still = "!d.loading" if ready else "true"
     page.wait_for_function(
         f"() => (() => {{ const d = window.stepscope?.projector?.debug?.(); return d && {still} && ({condition}); }})()"
@@ -139,7 +139,7 @@ def settled(page: Page) -> dict[str, Any]:
 
 
 def places(page: Page) -> NDArray[np.float32]:
-    """The coordinates that the picture is drawn from."""
+    """The coordinates from which the picture is drawn."""
     values, dimensions = page.evaluate("""(() => {
       const { values, dimensions } = window.stepscope.projector.panel().picture;
       return [Array.from(values), dimensions];
@@ -161,7 +161,7 @@ def on_screen(page: Page) -> NDArray[np.float64]:
 
 
 def lonely(screen: NDArray[np.float64], page: Page) -> int:
-    """The row that lies furthest from every other, and under nothing but the canvas."""
+    """The row that is farthest from every other row and is covered only by the canvas."""
     apart = np.hypot(*(screen[:, None] - screen[None]).transpose(2, 0, 1))
     np.fill_diagonal(apart, np.inf)
     for row in np.argsort(-apart.min(axis=1)):
@@ -216,7 +216,7 @@ def test_an_embedding_opens_as_its_principal_components(open_page: Open) -> None
         trustworthiness(*there, n_neighbors=NEIGHBORS_OF_TRUST), abs=1e-4
     )
     assert quality["continuity"] == pytest.approx(trustworthiness(*back, n_neighbors=NEIGHBORS_OF_TRUST), abs=1e-4)
-    # The heaps are far apart, so every neighbor in the picture is of the same kind.
+    # The clusters are far apart, so every neighbor in the picture is of the same kind.
     assert quality["hit"] == pytest.approx(1)
     expect(page.locator(".pj-measure").first).to_contain_text(f"{quality['trustworthiness']:.3f}")
 
@@ -284,7 +284,7 @@ def test_a_box_and_a_lasso_select_what_lies_in_them(open_page: Open) -> None:
         page.mouse.move(*corner, steps=12)
     page.mouse.up()
     state = wait_for(page, "d.selection.length > 0")
-    # How far above the diagonal; points nearer than two pixels may fall either way.
+    # How far points are above the diagonal; those within two pixels of it may fall either way.
     slope = (bottom - top) / (right - left)
     above = (screen[:, 0] - left) * slope - (screen[:, 1] - top)
     selected = set(state["selection"])
@@ -377,7 +377,7 @@ def test_the_table_and_the_cloud_are_linked(open_page: Open) -> None:
     state = wait_for(page, "d.focus === 2")
     assert state["selection"] == [2]
     expect(line(page, 2)).to_have_attribute("aria-selected", "true")
-    # Keys go on from where the mouse was, and a range and single lines join what is selected.
+    # Keys continue from where the mouse was, and a range and single lines are added to the selection.
     page.keyboard.press("ArrowDown")
     assert wait_for(page, "d.focus === 3")["selection"] == [3]
     line(page, 5).click(modifiers=["Shift"])
@@ -445,7 +445,7 @@ def test_a_t_sne_streams_pauses_and_goes_on(open_page: Open) -> None:
     assert all(one["job"]["state"] == "running" for one in seen)
     page.get_by_role("button", name="Pause", exact=True).click()
     paused = wait_for(page, "d.job.state === 'paused'", ready=False)
-    # The server waits a second for something newer: after what was under way there is nothing.
+    # The server waits a second for something newer: once the work under way is done, there is nothing.
     rested = page.evaluate("""(async () => {
       const { api, job } = window.stepscope.projector.panel();
       let version = job.frame.version;
@@ -537,7 +537,7 @@ def test_steps_play_with_points_in_their_places(open_page: Open) -> None:
     state = wait_for(page, "d.step === 10 && d.job?.state === 'done' && d.quality?.state === 'done'")
     after = places(page)
     assert state["job"]["frames"] == [0, 10]
-    # The components are those of both steps together, so that only what has moved in the data moves here.
+    # The components are those of both steps together, so that only points that moved in the data move here.
     together = PCA(2, svd_solver="full").fit(np.concatenate([cloud(), later(cloud())]).astype(np.float64))
     for drawn, points in ((before, cloud()), (after, later(cloud()))):
         np.testing.assert_allclose(np.abs(drawn), np.abs(together.transform(points)), atol=5e-3)
@@ -649,7 +649,7 @@ def test_rows_with_holes_are_left_out_and_said(open_page: Open) -> None:
     expect(page.locator(".pj-problems")).to_contain_text("2 rows have NaN or infinity and are left out")
     click_point(page, 3)
     wait_for(page, "d.focus === 3")
-    # The fourth that is shown is the fifth of the file.
+    # The fourth row that is shown is the fifth in the file.
     expect(page.locator(".pj-inspector-body")).to_contain_text("row 4")
 
 
@@ -675,7 +675,7 @@ def test_a_growing_log_offers_its_new_step(serve: Callable[..., Dashboard], page
 
 @pytest.fixture
 def refused(refused_page: Page) -> Iterator[Page]:
-    """A page that is refused one answer, which the browser writes to its console, and has no other error."""
+    """A page that is refused one answer, which the browser reports in its console, and has no other error."""
     errors: list[str] = []
     refused_page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     refused_page.on("pageerror", lambda error: errors.append(str(error)))
@@ -738,7 +738,7 @@ def test_without_an_embedding_the_page_says_what_to_do(
     assert settled(page)["count"] == COUNT
 
 
-# ---- files of one's own
+# ---- the user's own files
 
 
 def test_a_chosen_file_opens(open_page: Open, tmp_path: Path) -> None:
@@ -777,11 +777,11 @@ def test_a_file_that_is_dropped_opens(open_page: Open) -> None:
     assert any("points" in one for one in state["embeddings"])
 
 
-# ---- what comes late
+# ---- answers that come late
 
 
 def hold(page: Page, route: str) -> Held:
-    """Keeps the requests of a route back until they are released."""
+    """Holds back the requests of a route until they are released."""
     return hold_back(page, f"/api/projector/{route}")
 
 
@@ -790,7 +790,7 @@ def test_the_step_slider_keeps_what_the_hand_has_chosen(open_page: Open) -> None
     settled(page)
     held = hold(page, r"dataset[?].*step=10")
     slider = page.get_by_label("Step", exact=True)
-    # A frame of a projection shows the steps too: before the step is asked for, and while it is.
+    # A frame of a projection shows the steps, too: before the step is requested, and while it is being requested.
     assert slider.evaluate(
         """(slider) => {
           slider.value = 1;

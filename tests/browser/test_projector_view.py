@@ -1,4 +1,4 @@
-"""The cloud of the Projector on a blank page: its arithmetic, its pixels, and what the hand does to it."""
+"""The Projector's cloud on a blank page: its arithmetic, its pixels, and its interactions."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -73,7 +73,7 @@ def settled(page: Page) -> None:
     try:
         page.wait_for_function("() => idle()")
     except TimeoutError as late:
-        # Once, with a busy machine, it did not come to rest: whether the view or the browser's frames were at fault.
+        # Once, on a busy machine, it did not come to rest. This tells whether the view or the browser's frames failed.
         state = page.evaluate("""async () => ({
             frames: await new Promise((tell) => {
                 requestAnimationFrame(() => tell(true));
@@ -97,11 +97,11 @@ def place(page: Page, row: int) -> tuple[int, int]:
 
 
 def seen(page: Page, name: str) -> list[Any]:
-    """What a handler was told, call by call."""
+    """The arguments that a handler received, call by call."""
     return [entry[1:] for entry in page.evaluate("seen") if entry[0] == name]
 
 
-# ---- which labels there are
+# ---- which labels are shown
 
 
 def test_a_point_on_its_own_is_named_beside_a_crowd(bare: Page) -> None:
@@ -221,8 +221,8 @@ def test_few_points_and_points_in_one_place(cloud: Page, values: str) -> None:
 
 def test_a_view_comes_to_rest_where_frames_are_late(cloud: Page) -> None:
     show(cloud, f"show({SQUARE}, 2)")
-    # It looked whether the movement is over before the frame that ended it, and never again: it stayed coarse, and
-    # named no point under the pointer.
+    # The view checked whether the movement was over before the frame that ended it, and never again: it stayed coarse
+    # and named no point under the pointer.
     looked = "clearTimeout(view.resting); view.settle()"
     show(cloud, f"view.fit(null); {looked}; view.motion.way.began -= 1000")
     assert not cloud.evaluate("view.moving")
@@ -234,7 +234,7 @@ def test_points_glide_and_a_glide_can_be_interrupted(cloud: Page) -> None:
     cloud.evaluate(f"show([10, 0, 0, 0, 0, 10, 10, 10], 2, {{animate: 60000, {frame}}})")
     cloud.wait_for_function("() => view.placeOf(0)[0] > -1")
     cloud.evaluate(f"() => {{ window.midway = view.placeOf(0)[0]; show({SQUARE}, 2, {{animate: 60000, {frame}}}); }}")
-    # It goes back from where it is, not from an end; how far by now is a matter of time.
+    # The point goes back from where it is, not from an end; how far it has gone depends on timing.
     assert cloud.evaluate("view.placeOf(0)[0] > -1.01 && view.placeOf(0)[0] < midway + 0.01")
     show(cloud, f"show({SQUARE}, 2, {{{frame}}})")
     assert cloud.evaluate("[view.placeOf(0), view.placeOf(3)]") == [[-1, -1, 0], [1, 1, 0]]
@@ -320,7 +320,7 @@ def test_a_drag_turns_and_with_shift_moves(cloud: Page) -> None:
 
 
 def test_in_two_dimensions_points_go_with_the_hand(cloud: Page) -> None:
-    # Without the end of a throw, whose length depends on the time that the moves take.
+    # Without the tail of a throw, whose length depends on the time that the moves take.
     cloud.emulate_media(reduced_motion="reduce")
     show(cloud, f"show({SQUARE}, 2)")
     x, y = place(cloud, 0)
@@ -342,7 +342,7 @@ def test_in_two_dimensions_points_go_with_the_hand(cloud: Page) -> None:
 
 
 def test_a_finger_moves_two_zoom_about_what_is_under_them_and_a_tap_picks(cloud: Page) -> None:
-    # Without the end of a throw.
+    # Without the tail of a throw.
     cloud.emulate_media(reduced_motion="reduce")
     show(cloud, f"show({SQUARE}, 2)")
     session = cloud.context.new_cdp_session(cloud)

@@ -1,4 +1,4 @@
-"""The Distributed page: many ranks, divided, searched, and looked at closer."""
+"""The Distributed page: many ranks, divided, searched, and examined more closely."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ RANKS = 20
 
 @pytest.fixture(autouse=True)
 def _facts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No facts are known from before."""
+    """No facts are known from earlier runs."""
     monkeypatch.setattr(store, "default_store", lambda: str(tmp_path / "facts"))
 
 
@@ -107,7 +107,7 @@ def test_tables_are_sent_again_only_when_their_ranks_change(opened: Page) -> Non
 
 @pytest.fixture
 def cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page gets five rows of tables with more than ten."""
+    """The page gets five rows of each table that has more than ten."""
     monkeypatch.setattr(table, "MOST_ROWS", 10)
     monkeypatch.setattr(cards, "SHORT", 4)
     for module in (rows, chosen_rows):
@@ -128,7 +128,7 @@ def test_a_table_that_is_too_long_for_the_page_is_sorted_searched_and_filtered_w
     heading = card.locator(".ag-header-cell[col-id=rank]")
     heading.click()
     expect(named).to_have_text(["19", "18", "17", "16", "15"])
-    # The page gets another table, which is asked for as the one before.
+    # The page gets another table, which is requested in the same order as the previous one.
     page.get_by_label("Ranks that are shown").fill("0-17")
     expect(card.locator("header .count")).to_have_text("18 rows")
     expect(named).to_have_text(["17", "16", "15", "14", "13"])

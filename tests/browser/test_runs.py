@@ -43,7 +43,7 @@ def opened(serve: Serve, page: Page, logdir: Path, query: str = "") -> None:
 
 
 def expect_names(page: Page, *expected: str) -> None:
-    """Waits for the rows to be these, from the top: labels of runs, and of groups with the number of their runs."""
+    """Waits for the rows to be these, from the top: labels of runs, and of groups with their numbers of runs."""
     expect(page.locator(".run-grid .run-name")).to_have_count(len(expected))
     page.wait_for_function(
         """(expected) => {
@@ -62,7 +62,7 @@ def row(page: Page, name: str) -> Locator:
 
 
 def cells(page: Page, column: str) -> list[str]:
-    """Texts of a column, from the top."""
+    """The texts of a column, from the top."""
     found: list[str] = page.evaluate(
         """(column) => [...document.querySelectorAll(`.run-grid .ag-cell[col-id="${column}"]`)]
           .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)
@@ -106,7 +106,7 @@ def test_columns_sort_and_filter(serve: Serve, page: Page, logdir: Path) -> None
     expect_names(page, "b/seed_0", "b/seed_1", "a/seed_0", "a/seed_1", "bare")
     header.click()
     expect_names(page, "a/seed_0", "a/seed_1", "b/seed_0", "b/seed_1", "bare")
-    # As Dash knows it: what it knows it may give to the grid once more when something else of it changes.
+    # Through Dash, which may give the grid all the properties that it knows again when another of them changes.
     page.evaluate(
         """() => dash_clientside.set_props("runs-grid", {
           filterModel: {"metric:loss.last": {filterType: "number", type: "lessThan", filter: 2.5}}
@@ -244,7 +244,7 @@ def test_a_name_is_taken_by_keys_that_the_field_has_uses_for(
     expect(field).to_have_value("loss.min > 2 and lr < 1")
 
 
-# What is to be done at once, but later, is done when it is told to.
+# Timers without a delay run only when they are released.
 HELD_TIMERS = """() => {
   const { setTimeout: begin, clearTimeout: end } = window;
   const held = new Map();
@@ -262,7 +262,7 @@ def test_escape_closes_the_names_that_were_still_to_be_offered(serve: Serve, pag
     opened(serve, page, logdir)
     field = page.get_by_label(SEARCH)
     option = page.get_by_role("listbox").get_by_role("option")
-    # Names that are not here yet.
+    # Names that have not arrived yet.
     held = hold_back(page, "api/runs/fields")
     field.click()
     page.keyboard.type("los")
@@ -273,7 +273,7 @@ def test_escape_closes_the_names_that_were_still_to_be_offered(serve: Serve, pag
     expect(option).to_have_count(0)
     page.keyboard.press("Backspace")
     expect(option).to_have_text(["loss.last", "loss.min", "loss.max"])
-    # Names for what was typed just now.
+    # Names for the text that was typed just now.
     page.evaluate(HELD_TIMERS)
     page.keyboard.type("s")
     page.keyboard.press("Escape")
@@ -295,7 +295,7 @@ def test_seeds_are_offered_as_groups(serve: Serve, page: Page, logdir: Path) -> 
     colors = page.locator(".run-grid .swatch").evaluate_all("all => new Set(all.map((e) => e.style.cssText)).size")
     assert colors == 2
 
-    # A group is sorted as one, its members within it.
+    # A group is sorted as a unit, with its members sorted inside it.
     page.locator(".run-grid .ag-header-cell", has_text="loss last").click()
     page.locator(".run-grid .ag-header-cell", has_text="loss last").click()
     expect_names(page, "b/seed_* 2", "b/seed_1", "b/seed_0", "a/seed_* 2", "a/seed_1", "a/seed_0")
@@ -375,7 +375,7 @@ def test_runs_are_selected(serve: Serve, page: Page, logdir: Path) -> None:
     row(page, "b/seed_1").click()
     page.keyboard.press("Escape")
     expect(page.locator(".run-grid .selected-cell")).to_have_count(0)
-    # A double click says which run to show, not which to select.
+    # A double-click determines which run to show, not which to select.
     row(page, "b/seed_0").dblclick()
     expect(page).to_have_url(re.compile(r"\?runs=none&show=b/seed_0$"))
 

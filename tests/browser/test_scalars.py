@@ -21,7 +21,7 @@ Serve = Callable[..., Dashboard]
 
 
 def write(folder: Path, **scalars: list[float]) -> None:
-    """A run with scalars at steps 0, 1, ..."""
+    """Writes a run with scalars at steps 0, 1, ..."""
     with SummaryWriter(str(folder)) as writer:
         for tag, values in scalars.items():
             for step, value in enumerate(values):
@@ -33,7 +33,7 @@ def card(page: Page, tag: str) -> Any:
 
 
 def drawn(page: Page, tag: str) -> list[dict[str, Any]]:
-    """The lines of a card as they are drawn; None for what is not finite."""
+    """The lines of a card as drawn; None for values that are not finite."""
     lines: list[dict[str, Any]] = page.evaluate(
         """(tag) => {
           const plain = (array) => array && [...array].map((y) => (isFinite(y) ? y : null));
@@ -64,7 +64,7 @@ def place(page: Page, tag: str) -> FloatRect:
 
 
 def at(page: Page, tag: str, x: float, y: float) -> tuple[float, float]:
-    """A place on the page, as shares of a chart."""
+    """A position on the page, given as fractions of a chart."""
     box = place(page, tag)
     return box["x"] + box["width"] * x, box["y"] + box["height"] * y
 
@@ -110,7 +110,7 @@ def test_the_page_smooths_as_the_server_does(serve: Serve, page: Page, logdir: P
     write(logdir / "a", loss=values)
     page.goto(serve(logdir).url + "?scalars.smoothing=0.3")
     page.wait_for_function("() => window.stepscope && stepscope.curveCards.find('loss')?.chart?.smoothing === 0.3")
-    # In one look: a sharper answer may take its place at any time.
+    # Read all at once: a sharper answer may replace this one at any time.
     x, shown, guessed = page.evaluate(
         """() => {
           const plain = (array) => [...array].map((v) => (isFinite(v) ? v : null));
@@ -123,7 +123,7 @@ def test_the_page_smooths_as_the_server_does(serve: Serve, page: Page, logdir: P
     chosen = np.array(x, np.int64)
     exact = smooth(np.array(values), 0.3)[chosen]
     assert shown == pytest.approx([None if math.isnan(y) else y for y in exact], abs=1e-5)
-    # Before the server has answered, the points that are not here count as their means.
+    # Until the server has answered, points that are not on the page count as their means.
     later = smooth(np.array(values), 0.9)[chosen]
     off = [abs(g - e) for g, e in zip(guessed, later.tolist(), strict=True) if g is not None]
     assert max(off) < 0.5
@@ -388,7 +388,7 @@ def test_a_smoothed_group_tells_what_is_drawn_and_in_its_order(serve: Serve, pag
     page.mouse.move(*at(page, "loss", 0.9, 0.5))
     expect(page.locator("#hover th")).to_have_text(["", "Group", "Smoothed", "Value", "Band", "Runs", "Step"])
     cells = [row.locator("td").all_inner_texts()[1:] for row in page.locator("#hover tbody tr").all()]
-    # By what is drawn, although the other group's value is the greater one; one run has no band.
+    # Ordered by what is drawn, although the other group's value is greater; a single run has no band.
     assert cells == [
         ["falls/seed_*", "1.83333", "0.5", "1.33333 – 2.33333", "2", "1"],
         ["alone/seed_0", "1.33333", "1.5", "", "", "1"],
@@ -415,7 +415,7 @@ def test_thinned_runs_are_read_at_the_same_step(serve: Serve, page: Page, logdir
     page.wait_for_function(
         "() => window.stepscope && stepscope.curveCards.find('loss')?.chart?.lines.every((line) => line.mean)"
     )
-    # A place at which one run has a drawn point, and the other one has none.
+    # A place at which one run has a drawn point and the other has none.
     step = page.evaluate(
         """() => {
           const [a, b] = stepscope.curveCards.find("loss").model.lines.map((line) => [...line.x]);
@@ -501,7 +501,7 @@ def test_cards_are_pinned_ordered_and_filled_out(serve: Serve, page: Page, logdi
     for name in ("one", "two", "three"):
         wait_until_drawn(page, f"x/{name}", 2)
     titles = page.locator(".scalars-card h3")
-    # Of a single move, a browser that has much to do may make no drag.
+    # A busy browser may not recognize a single move as a drag.
     card(page, "x/three").locator("header").drag_to(
         card(page, "x/one").locator("header"), target_position={"x": 3, "y": 10}, steps=5
     )

@@ -1,4 +1,4 @@
-"""Sections of cards: their order, how they open, close and move, columns, and cards on their way."""
+"""Sections of cards: their order, how they open, close and move, columns, and cards that are still loading."""
 
 import re
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def keys(page: Page, name: str) -> Locator:
 
 
 def kept(page: Page, name: str) -> tuple[str, ...]:
-    """What the URL has for a setting."""
+    """The values that the URL has for a setting."""
     return decode(page.url.partition("?")[2]).settings.get(name, ())
 
 
@@ -135,7 +135,7 @@ def test_sections_are_dragged_to_another_place(serve: Serve, page: Page, logdir:
     expect(names(page)).to_have_text(["train", "val", "model.layers", "optim", "Other"])
 
     def begin(name: str, onto: str) -> None:
-        """Take a section by its name, and hold it at the upper edge of another's head."""
+        """Grab a section by its name, and hold it at the upper edge of another section's head."""
         toggle(page, name).scroll_into_view_if_needed()
         box = toggle(page, name).bounding_box()
         assert box is not None
@@ -152,7 +152,7 @@ def test_sections_are_dragged_to_another_place(serve: Serve, page: Page, logdir:
     begin("optim", "val")
     page.mouse.up()
     expect(names(page)).to_have_text(["train", "optim", "val", "model.layers", "Other"])
-    # It was no click: all that was open is open.
+    # This did not count as a click: everything that was open still is.
     expect(page.locator(".group-toggle[aria-expanded=true]")).to_have_count(4)
     expect(head(page, "optim").get_by_role("button", name="Move this section")).to_be_focused()
     assert kept(page, "scalars.sections") == ("train", "optim")
@@ -174,7 +174,7 @@ WIDTHS = """() => {
 
 
 def columns(page: Page) -> int:
-    """Cards beside each other in the first section."""
+    """The number of cards beside each other in the first section."""
     places = keys(page, "train").evaluate_all("cards => cards.map(card => card.getBoundingClientRect().top)")
     return int(places.count(places[0]))
 
@@ -197,10 +197,10 @@ def test_cards_are_of_one_width_in_as_many_columns_as_the_user_wants(serve: Serv
     page.goto(page.url.replace("columns=1", "columns=5"))
     expect(keys(page, "train")).to_have_count(7)
     assert columns(page) == 5
-    # It is personal: the next visit begins with what was chosen last.
+    # The setting is personal: the next visit begins with the last choice.
     page.goto(page.url.partition("?")[0])
     expect(page.locator(".groups")).to_have_attribute("data-columns", "1")
-    # In a narrow window there are as many as have room.
+    # In a narrow window, there are as many columns as fit.
     page.keyboard.press("[")
     page.set_viewport_size({"width": 390, "height": 800})
     page.wait_for_function(f"() => ({WIDTHS})()[0] > 300")
@@ -240,7 +240,7 @@ def height(card: Locator) -> float:
 
 
 def draws_of(panel: str) -> Callable[[Route], bool]:
-    """Whether a request is for what the cards of a panel show."""
+    """A function that tells whether a request is for what the cards of a panel show."""
     return lambda route: f"{panel}-drawn.data" in (route.request.post_data or "")
 
 
@@ -309,7 +309,7 @@ def test_a_card_that_did_not_come_says_why_and_is_asked_for_again(
     expect(card.get_by_role("alert")).to_be_visible()
     assert len(requested) > before
     page.unroute(address)
-    # It may be asked for by itself meanwhile.
+    # The card may have been requested automatically in the meantime.
     page.evaluate("() => document.querySelector('.not-loaded button')?.click()")
     expect(card.locator(drawn).first).to_be_visible()
     expect(card.get_by_role("alert")).to_have_count(0)

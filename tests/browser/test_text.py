@@ -1,4 +1,4 @@
-"""Text on the page: steps, search, differences, tables, JSON, damage, growth, and texts that mean harm."""
+"""Text on the page: steps, search, differences, tables, JSON, damage, growth, and malicious texts."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ STEPS = ".entry > header strong"
 
 
 def slide(page: Page, position: int) -> None:
-    """Moves the first slider as a hand does: it moves, then it is let go."""
+    """Moves the first slider as a hand does: it moves, then it is released."""
     page.locator(".track-slider").first.evaluate(
         """(input, position) => {
           input.value = position;
@@ -169,7 +169,7 @@ def test_a_diff_shows_words_and_counts(serve: Serve, page: Page, logdir: Path) -
     with SummaryWriter(str(logdir / "b")) as writer:
         writer.add_text("config", "lr: 0.1\nseed: 2", 0)
     page.goto(serve(logdir).url)
-    # The texts of each card come in their turn.
+    # The texts of each card arrive in turn.
     expect(page.locator(".entry")).to_have_count(3)
     page.get_by_title("Compare with another step or run").first.click()
     expect(page.locator("#text-diff .counts")).to_have_text("+2 −1 lines")
@@ -195,7 +195,7 @@ def test_a_diff_that_was_closed_stays_closed_when_late_answers_come(serve: Serve
     with SummaryWriter(str(logdir / "a")) as writer:
         writer.add_text("config", "lr: 0.1", 0)
         writer.add_text("config", "lr: 0.3", 5)
-    # Each change of the view has the dialog opened that the URL names: here two wait for where its texts are.
+    # Each change of the view opens the dialog that the URL names: here, two changes wait to learn where its texts are.
     held = hold_back(page, r"text/at\?")
     compared = "".join(f"&text.diff={part}" for part in ("config/text_summary", "a", "0", "a", "5"))
     page.goto(serve(logdir).url + "?tab=text" + compared)

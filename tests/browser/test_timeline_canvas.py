@@ -71,7 +71,7 @@ def wait_for(page: Page, condition: str) -> dict[str, Any]:
 
 
 def point(page: Page, state: dict[str, Any], time_us: float, label: str, depth: int = 0) -> tuple[float, float]:
-    """Where a moment of a row is on the page."""
+    """Where a moment in a row is on the page."""
     box = page.locator(".timeline-canvas").bounding_box()
     assert box is not None
     start, end = state["range"]
@@ -107,7 +107,7 @@ def test_zoom_pan_undo_and_home(open_page: Open) -> None:
     page.keyboard.press("d")
     panned = debug(page)
     assert panned["range"][0] == pytest.approx(zoomed["range"][0] + 0.18 * part)
-    # What follows quickly is one step, and two steps where the machine is slow.
+    # Moves in quick succession are one step to undo, or two steps on a slow machine.
     page.keyboard.press("z")
     page.keyboard.press("z")
     assert debug(page)["range"] == pytest.approx(state["range"])

@@ -1,4 +1,4 @@
-"""The timeline under the hand in a real browser: lanes, areas, overlays, colors, several traces, what leaves it."""
+"""Interacting with the timeline in a real browser: lanes, areas, overlays, colors, several traces, what leaves it."""
 
 import gzip
 import json
@@ -34,7 +34,7 @@ def slice_(pid: int, tid: int, start: float, duration: float, name: str, categor
 
 
 def training(slower: float = 1.0) -> dict[str, Any]:
-    """Two steps of 400 µs: an operator launches a kernel, and the second step copies too; microseconds."""
+    """Two steps of 400 µs: an operator launches a kernel, and the second step also copies; times in microseconds."""
     events: list[dict[str, Any]] = [
         {"ph": "M", "pid": HOST, "name": "process_name", "args": {"name": "python"}},
         {"ph": "M", "pid": HOST, "name": "process_labels", "args": {"labels": "CPU"}},
@@ -84,7 +84,7 @@ def labels(state: dict[str, Any]) -> list[str]:
 
 
 def color_at(page: Page, x: float, y: float) -> tuple[int, int, int]:
-    """The pixel of the canvas at a place of the page."""
+    """The color of the canvas pixel at a position on the page."""
     box = page.locator(".timeline-canvas").bounding_box()
     assert box is not None
     code = "([x, y]) => [...document.querySelector('.timeline-canvas').getContext('2d').getImageData(x, y, 1, 1).data]"
@@ -187,7 +187,7 @@ def test_an_area_sums_up_what_ran_in_it(open_page: Open) -> None:
     area = wait_for(page, "d.area?.answers.length === 1")["area"]
     assert area["range"] == pytest.approx([150_000, 580_000], abs=2_000)
     assert (area["bands"], area["answers"]) == (2, [3])
-    # Of the first kernel 100 µs of 150 are inside, of the second 80 of 150.
+    # 100 of 150 µs of the first kernel are inside, and 80 of 150 of the second.
     cells = rows.first.locator("td").all_inner_texts()
     assert cells[:3] == ["sgemm", "kernel", "2"]
     assert float(cells[3].split()[0]) == pytest.approx(180, abs=3)
@@ -196,7 +196,7 @@ def test_an_area_sums_up_what_ran_in_it(open_page: Open) -> None:
     page.get_by_title("Totals by name").click()
     page.locator(".timeline-table th button", has_text="Name").click()
     expect(rows.first.locator("td").first).to_contain_text("Memcpy")
-    # The address has it, with its two lanes.
+    # The address contains the area, with its two lanes.
     expect(page).to_have_url(re.compile(r"timeline.area=1\d{5}:5\d{5}~0/\d+,0/\d+"))
     page.reload()
     expect(rows).to_have_count(2)
@@ -269,7 +269,7 @@ def test_rows_of_the_toolbar_are_filled(open_page: Open, width: int) -> None:
     choice, search, ends = (box for box in boxes if box is not None)
     bar = page.locator(".timeline-toolbar").bounding_box()
     assert bar is not None
-    # The buttons end where the toolbar does, and what is in a second row begins where the first does.
+    # The buttons end where the toolbar does, and a second row, if any, begins where the first does.
     assert ends["x"] + ends["width"] == pytest.approx(bar["x"] + bar["width"], abs=3)
     assert search["y"] == pytest.approx(ends["y"], abs=2)
     if search["y"] > choice["y"] + 5:
@@ -325,7 +325,7 @@ def test_slices_take_the_color_of_what_was_chosen(open_page: Open, mode: str) ->
     page.get_by_role("menuitem", name=mode.capitalize()).click()
     wait_for(page, f"d.color === '{mode}' && !d.loading && d.slices > 0")
     found = [color_at(page, *place) for place in places]
-    # Both kernels have one name and one category, but lie in two steps, and have 70 and 80 % of occupancy.
+    # Both kernels have the same name and category, but are in two steps and have 70 and 80% occupancy.
     assert (found[0] == found[1]) == (mode in ("category", "duration"))
     assert found[0] != plain[0]
     page.reload()

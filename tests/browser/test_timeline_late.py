@@ -1,4 +1,4 @@
-"""The timeline when answers come late: what the user did since they were asked for stays."""
+"""The timeline when answers come late: what the user has done since they were requested stays."""
 
 import json
 import re
@@ -34,18 +34,18 @@ def open_page(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> Open
 
 
 class Held(conftest.Held):
-    """Requests of the Timeline, kept back until they are let go.
+    """Requests of the Timeline, held back until they are released.
 
     Args:
         page: the page.
-        patterns: what is asked for.
+        patterns: what is requested.
     """
 
     def __init__(self, page: Page, *patterns: str) -> None:
         super().__init__(page, re.compile(f"/api/timeline/({'|'.join(patterns)})"))
 
     def release(self) -> None:
-        """Let all go, and those to come, and wait until the page has dealt with what they brought."""
+        """Release all requests, later ones included, and wait until the page has handled the answers."""
         super().release()
         for route in self.routes:
             response = route.request.response()
@@ -91,7 +91,7 @@ def draw_area(page: Page, meanwhile: Callable[[], None] | None = None) -> None:
 
 
 def press_at_once(page: Page, *keys: str) -> None:
-    """Keys so close to one another that no answer can come between them."""
+    """Press keys in such quick succession that no answer can come between them."""
     code = """keys => {
       for (const key of keys)
         document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
@@ -170,7 +170,7 @@ def test_an_arrow_key_waits_for_what_is_not_known_yet(page: Page, open_page: Ope
     click_slice(page, 580, "stream 9 · copies")
     slices.wait()
     press_at_once(page, "[")
-    # What a panel leaves to the frame hides the list of runs.
+    # If the panel left this key to the frame, the key would hide the list of runs.
     assert not page.evaluate("document.documentElement.classList.contains('no-sidebar')")
     slices.release()
     relations.wait()

@@ -137,7 +137,7 @@ def marks(text: str) -> list[tuple[str, dict[str, str]]]:
 
 
 def differences(page: Page, scene: str, width: int, height: int) -> tuple[list[int], int]:
-    """Per pixel, and how many pixels of the canvas have ink."""
+    """The difference per pixel, and how many pixels of the canvas have ink."""
     found: dict[str, Any] = page.evaluate(f"() => differences({width}, {height}, {scene})")
     return found["found"], found["inked"]
 
@@ -145,7 +145,7 @@ def differences(page: Page, scene: str, width: int, height: int) -> tuple[list[i
 def test_shapes_look_as_on_a_canvas(blank: Page) -> None:
     found, inked = differences(blank, SHAPES, 200, 120)
     assert inked == len(found) == 24_000
-    # Edges are smoothed by another routine; nothing is elsewhere or in another color.
+    # Edges are smoothed by another routine; nothing is in another place or color.
     assert sum(difference > 48 for difference in found) <= 40
     assert sum(found) / len(found) < 0.5
 
@@ -155,7 +155,7 @@ def test_texts_stand_where_they_stand_on_a_canvas(blank: Page) -> None:
     blanked, _ = differences(blank, TEXTS.replace("c.fillText", "c.fillStyle ? 0 : c.fillText"), 300, 120)
     ink, _ = differences(blank, TEXTS.replace("c.fillText(", "c.measureText && c.canvas && c.fillText("), 300, 120)
     assert sum(blanked) == 0
-    # Drawn on the canvas alone the texts change this much; drawn on both, little of it is left.
+    # When drawn only on the canvas, the texts differ this much; when drawn on both, little difference remains.
     assert sum(ink) > 100_000
     assert sum(found) < 0.06 * sum(ink)
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def middle(chart: Locator) -> tuple[float, float]:
-    """Return the middle of what is drawn, once it rests."""
+    """Return the middle of what is drawn, once it is at rest."""
     chart.wait_for(state="attached")
     chart.scroll_into_view_if_needed()
     chart.evaluate(
@@ -37,7 +37,7 @@ def drawn(page: Page, panel: str) -> Locator:
 
 
 def drag(page: Page, start: tuple[float, float], by: tuple[float, float]) -> None:
-    """Move one finger as a browser tells of it."""
+    """Move one finger, with the events that a browser reports."""
     client = page.context.new_cdp_session(page)
     x, y = start
     client.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
@@ -73,7 +73,7 @@ def test_a_second_tap_opens_the_histogram_that_the_first_has_shown(
     phone.goto(serve(FOLDER).url + "?tab=histograms")
     bucket, large = phone.locator("#bucket"), phone.get_by_role("dialog")
     x, y = middle(drawn(phone, "histograms"))
-    # The window is small until its histogram comes: the end of the tap that opens it is beside it then.
+    # The window is small until its histogram arrives, so the tap that opens it ends outside it.
     held = hold_back(phone, "api/histograms/point")
     phone.touchscreen.tap(x, y)
     expect(bucket).to_be_visible()
@@ -113,7 +113,7 @@ def test_a_second_tap_selects_the_session_that_the_first_has_shown(
         phone.goto(f"{url}?tab=hparams&hparams.chart={chart}")
         place = phone.locator(f".hparams-{chart}")
         middle(place)
-        # On what is drawn: the first line between its axes, or the first point.
+        # On something drawn: the first line between its axes, or the first point.
         x, y = place.evaluate(
             """async (box) => {
               const [canvas] = [...box.querySelectorAll("canvas:not(.over):not([hidden])")].slice(-1);
@@ -155,6 +155,6 @@ def test_a_second_tap_on_a_bar_of_the_profile_leads_to_the_timeline(
         expect(phone).to_have_url(re.compile("tab=profile"))
         phone.touchscreen.tap(x, y)
         expect(phone).to_have_url(re.compile("tab=timeline"))
-        # Back again, the same bar is to be had again.
+        # After going back, the same bar can be tapped again.
         phone.go_back()
         expect(phone.locator(".profile-panel")).to_be_visible()

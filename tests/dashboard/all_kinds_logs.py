@@ -1,4 +1,4 @@
-"""A small log directory with something of every kind, odd cases included."""
+"""A small log directory with data of every kind, odd cases included."""
 
 from pathlib import Path
 
@@ -46,6 +46,6 @@ def write_all_kinds(logdir: Path) -> Path:
             writer.add_mesh("shape", triangles, np.zeros((2, 3, 3), np.uint8), np.array([[[0, 1, 2]]] * 2))
             writer.add_summary(Summary(value=[function_graphs("step", graphs)]), 1)
             charts = {"both": ["Multiline", ["loss", "acc.*"]], run: ["Margin", ["loss", "low", "high"]]}
-            # A category that comes with a later run, and again with another, loses charts in TensorBoard.
+            # TensorBoard loses charts of a category that first comes with a later run and again with another.
             writer.add_custom_scalars({"Losses": charts, "Of one run": charts} if run == "two" else {"Losses": charts})
     return logdir

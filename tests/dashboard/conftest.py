@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 @pytest.fixture(scope="session", autouse=True)
 def one_event_loop() -> Iterator[None]:
-    """Have all clients share one event loop: to begin and end one for each request takes longer than most answers."""
+    """Have all clients share one event loop: starting and ending one per request takes longer than most answers."""
     with start_blocking_portal() as TestClient.portal:
         yield
     TestClient.portal = None

@@ -52,7 +52,7 @@ def write_sessions(logdir: Path, lone_rate: float = 0.05) -> Path:
 def write_experiment(
     logdir: Path, run: str, hparams: dict[str, Any], metrics: list[str], description: str = ""
 ) -> None:
-    """A run that says what the experiment has."""
+    """A run that describes the experiment."""
     infos = hparam_infos(checked_hparams(hparams))
     message = Experiment(description=description, hparam_infos=infos, metric_infos=metric_infos(metrics))
     with SummaryWriter(str(logdir / run)) as writer:

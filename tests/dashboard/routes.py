@@ -1,4 +1,4 @@
-"""A dashboard in this process, with the files next to the event files that a server lists too."""
+"""A dashboard in this process, including the files next to event files that a server also lists."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``stepscope analyze`` of many ranks: a first answer of some, then of all, and what is said of those that are lost."""
+"""``stepscope analyze`` of many ranks: a first answer from some, then from all, and reports of lost ones."""
 
 import json
 import signal
@@ -110,7 +110,7 @@ def test_where_facts_cannot_be_kept_the_answer_is_whole(
 
 def test_an_interrupt_ends_it_with_what_is_known_and_keeps_that(tmp_path: Path) -> None:
     job = tmp_path / "job"
-    # Enough for some seconds, of which the first answer takes one.
+    # Enough for several seconds, one of which the first answer takes.
     paths = write_job(job, 300, steps=40)
     facts = str(tmp_path / "facts")
     command = [

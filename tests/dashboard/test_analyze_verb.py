@@ -1,4 +1,4 @@
-"""``stepscope analyze``: what it prints, what it fails on, and what it says of bad input."""
+"""``stepscope analyze``: what it prints, what it fails on, and what it reports about bad input."""
 
 import json
 from pathlib import Path
@@ -110,13 +110,13 @@ def test_names_from_traces_cannot_command_the_terminal(tmp_path: Path, capsys: p
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
-    """What the command prints, with single spaces."""
+    """The printed lines, with single spaces."""
     assert main(["analyze", *arguments]) == 0
     return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
 
 def test_what_changed_says_what_it_is_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """5 steps of 20 us before, 3 of 21 us after: less in all, more per step."""
+    """5 steps of 20 us before, 3 of 21 us after: less in total, more per step."""
     paths = [
         write(
             tmp_path / f"{count}.trace.json",
@@ -152,7 +152,7 @@ def test_a_trace_without_devices_has_no_rows_and_columns_of_them(
     assert "Name Calls self total\nmemcpy 1 30 us 30 us\nmm 1 10 us 10 us" in text
     for gone in ("kernel", "copied_bytes", "Device", "Tensor"):
         assert gone not in text
-    # What was asked for is there all the same, and says why it is empty.
+    # A requested table is printed all the same, and tells why it is empty.
     assert "nothing: the trace has no such data, and no device activity" in printed(capsys, path, "--table", "kernels")
     whole = json.loads(_json(capsys, path))
     assert whole["traces"][0]["tables"]["mean_step"][0] == {"category": "kernel", "mean_ns": 0.0, "percent": 0.0}

@@ -28,7 +28,7 @@ PATIENCE_S = 30.0
 
 
 class Work:
-    """What takes until it may end; counts how often it was begun."""
+    """Work that lasts until it may end; counts how often it was begun."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -138,7 +138,7 @@ def test_charts_that_several_pages_ask_for_are_drawn_once(client: TestClient, mo
     assert first.status_code == second.status_code == 200
     assert first.content == second.content
     assert len(drawn) == 1
-    # A page that lags behind has another version, and lacks the same.
+    # A page that lags behind has another version, but lacks the same chart.
     question["charts"] = [{"key": "loss", "version": "of an earlier revision"}]
     assert client.post("/api/scalars/curves", json=question).content == first.content
     assert len(drawn) == 1

@@ -46,7 +46,7 @@ def wav_bytes(
 
 
 def int16_wav(samples: Any, *, rate: int = RATE) -> bytes:
-    """[frames] or [frames, channels]."""
+    """From [frames] or [frames, channels]."""
     array = np.asarray(samples, "<i2")
     return wav_bytes(array.tobytes(), channels=1 if array.ndim == 1 else array.shape[1], rate=rate)
 
@@ -117,7 +117,7 @@ def test_every_format_is_decoded(container: str, encoding: str, name: str, error
     sound = of(written(stereo, container, encoding, rate=48_000), container)
     assert (sound.rate, sound.channels, sound.encoding, sound.notice) == (48_000, 2, name, "")
     assert sound.frames == 48_000
-    # Where nothing is cut off at the ends.
+    # Only where nothing is cut off at the ends.
     assert np.abs(sound.read(9_600, 38_400) - stereo[9_600:38_400]).max() < error
     for channel, bin_of_sine in ((0, 500 * 1024 / 48_000), (1, 3000 * 1024 / 48_000)):
         found = spectrogram(sound, 9_600, 38_400, width=9, height=513, fft=1024, scale="linear", channel=channel)
@@ -205,9 +205,9 @@ GOOD = {
 
 
 def lying_flac(frames: int) -> bytes:
-    """A second of sound whose header says that it has other frames."""
+    """A second of sound whose header states a different number of frames."""
     content = bytearray(GOOD["FLAC"])
-    # 36 bits at the end of these, of which the header of the stream has its length.
+    # The last 36 bits of these are the length in the stream's header.
     known = int.from_bytes(content[18:26], "big")
     content[18:26] = ((known >> 36 << 36) | frames).to_bytes(8, "big")
     return bytes(content)
@@ -261,7 +261,7 @@ def test_long_waveforms_are_made_of_blocks() -> None:
 
 
 def reference(sound: NDArray[np.float32], fft: int, hop: int) -> NDArray[np.float64]:
-    """SciPy's decibels [frequencies, windows], windows every ``hop`` frames, the first around frame ``hop / 2``."""
+    """SciPy's decibels [frequencies, windows]: a window every ``hop`` frames, the first around frame ``hop / 2``."""
     before = fft // 2 - hop // 2
     padded = np.pad(sound.astype(np.float64), (before, fft))
     _, _, found = signal.spectrogram(
@@ -465,7 +465,7 @@ def test_waveform_and_spectrogram_are_columns(client: TestClient) -> None:
 
 
 def test_the_record_of_a_clip_is_read_once_for_its_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To read ten minutes of sound takes longer than to draw them, and keeps others waiting."""
+    """Reading ten minutes of sound takes longer than drawing them, and keeps others waiting."""
     with SummaryWriter(str(tmp_path / "a")) as writer:
         writer.add_audio("voice", np.zeros((8, 1)), 0, sample_rate=RATE)
     client = client_of(tmp_path)

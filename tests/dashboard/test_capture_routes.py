@@ -1,4 +1,4 @@
-"""``/api/capture``: which programs a page may have recorded, into where, and what it is told."""
+"""``/api/capture``: which programs a page may have recorded, where to, and what it is told."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def followed(
     live.start()
     app = build_app(live, access=Access(bound_host), captures=captures)
     try:
-        # As a context manager, so that all requests have one event loop.
+        # As a context manager, so that all requests share one event loop.
         with TestClient(app, base_url="http://localhost:6006") as client:
             while live.reading:
                 pass
@@ -105,7 +105,7 @@ def test_what_there_is_to_choose_from(logdir: Path) -> None:
         ("localhost", (), "[::ffff:10.0.0.1]:6009", "programs of this machine."),
         ("localhost", (Address("node7", 6009),), "node7:6009", ""),
         ("localhost", (Address("node7", 6009),), "node7:22", "programs of this machine."),
-        # Programs trust who is on their own machine; this lets others in.
+        # Programs trust anyone on their own machine; this host lets others in.
         (
             "0.0.0.0",
             (),
@@ -146,7 +146,7 @@ def test_the_option_says_which(capsys: pytest.CaptureFixture[str]) -> None:
 def test_nobody_is_asked_for_a_page_of_another_site(logdir: Path) -> None:
     with start(0) as server, followed(logdir) as (client, _):
         body = json.dumps(order(server.address))
-        # What a form can send; a page that says it sends JSON has to ask first, and gets no leave.
+        # A form can send these; a page that declares JSON has to ask first, and is refused.
         for content_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
             answer = client.post("/api/capture", content=body, headers={"content-type": content_type})
             assert (answer.status_code, answer.json()["detail"]) == (

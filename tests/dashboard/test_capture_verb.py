@@ -1,4 +1,4 @@
-"""``stepscope capture``: what it asks for, what it writes and says, and what it refuses."""
+"""``stepscope capture``: what it asks for, what it writes and reports, and what it refuses."""
 
 import re
 import socket

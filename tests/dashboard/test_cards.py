@@ -30,7 +30,7 @@ def many(prefix: str, n: int) -> list[str]:
 
 
 def tree(groups: Iterable[Group]) -> list[Any]:
-    """Label, number of cards, and the sections within, where there are any."""
+    """Label, number of cards, and any sections within."""
     return [(g.label, g.count, tree(g.groups)) if g.groups else (g.label, g.count) for g in groups]
 
 
@@ -66,7 +66,7 @@ def test_layers_are_sections_within_a_section_by_number_and_closed() -> None:
     layers = groups[1]
     assert [(g.label, g.count) for g in groups] == [("train", 2), ("model.layers", 96), ("optim", 2)]
     assert [(g.label, g.count) for g in layers.groups] == [(str(layer), 4) for layer in range(24)]
-    # What fits on a page is divided no further.
+    # A section that fits on a page stays whole.
     assert not any(g.groups for g in layers.groups)
     assert opened(groups) == ["train", "optim"]
 
@@ -101,7 +101,7 @@ def test_sections_open_until_the_page_is_full_whatever_the_user_closed() -> None
         ("c", False, 5),
         ("d", True, 2),
     ]
-    # Closing one does not make another open by itself.
+    # Closing one does not make another open automatically.
     assert opened(sections(found, closed=["a", "b"])) == ["d"]
 
 
@@ -162,7 +162,7 @@ def test_closing_a_section_keeps_its_cards_and_opening_it_again_mounts_nothing()
 
 
 def test_the_buttons_of_cards_are_no_components_of_dash() -> None:
-    """At each change Dash looks at every component on the page: buttons and their icons were two thirds of them."""
+    """At each change, Dash looks at every component on the page; two thirds were buttons and their icons."""
     card = curve_card("scalars", "train/loss", "train/loss", wide=False)
     parts = [part for part in card._traverse() if isinstance(part, Component)]
     assert [(type(part).__name__, getattr(part, "className", None)) for part in parts] == [

@@ -1,4 +1,4 @@
-"""The charts that a page shows first after a restart are drawn of what was kept: no event file is read for them."""
+"""The charts that a page first shows after a restart are drawn from kept data: no event file is read for them."""
 
 import io
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bytes_read(logs: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """How much was read of the event file of each run, of those that were opened."""
+    """The number of bytes read from each run's event file, for files that were opened."""
     found: dict[str, int] = {}
 
     class Counted(io.FileIO):
@@ -101,20 +101,20 @@ def test_the_first_charts_are_drawn_without_event_files(logs: Path, tmp_path: Pa
     charts, columns = first_charts(restarted.update())
     assert charts == expected[0]
     assert all(np.array_equal(one, other) for one, other in zip(columns, expected[1], strict=True))
-    # Of a large file the ends are compared.
+    # A large file is compared by its ends.
     assert bytes_read.keys() == {"long"}
     assert bytes_read["long"] <= HEAD_BYTES + MOST_OF_AN_END
 
 
 class Charts:
-    """What a page has of the charts of a server."""
+    """The charts that a page gets from a server."""
 
     def __init__(self, snapshot: Snapshot, view: str) -> None:
         self._client = client_of_snapshot(snapshot)
         self._view = view
 
     def ask(self, route: str, **body: Any) -> dict[str, Any]:
-        """Return the answered charts, with the steps of their lines in place of where these are."""
+        """Return the charts in the answer, with the steps of their lines instead of their places."""
         header, arrays = unpack(self._client.post(f"/api/scalars/{route}", json={"view": self._view, **body}).content)
         for chart in header["charts"].values():
             chart["steps"] = {line["label"]: arrays[line["columns"]["x"]].tolist() for line in chart["lines"]}
@@ -128,7 +128,7 @@ class Charts:
 
 @pytest.fixture
 def long_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
-    """Two long runs and a short one, as a second start has them whose index has all points."""
+    """Two long runs and a short one, as seen by a second start whose index has all points."""
     monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
     monkeypatch.setattr("stepscope.summary.packed_points.LARGEST_UNDIVIDED", 1 << 16)
     for run, points in (("long", 20_000), ("longer", 30_000), ("short", 10)):
@@ -147,7 +147,7 @@ def test_of_long_curves_a_picture_comes_first_and_then_all_points(long_runs: Sna
     assert {run: len(steps) for run, steps in first["steps"].items()} == {"long": 1024, "longer": 1024, "short": 10}
     assert [steps[-1] for steps in first["steps"].values()] == [19_999, 29_999, 9]
     assert first["note"] == "A first picture of 30,000 points per line"
-    # A page that was never at that route has it the same way.
+    # A page that never used that route gets the same chart.
     assert page.news("") == first
 
     then = page.news(first["version"])

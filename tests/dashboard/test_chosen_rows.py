@@ -1,4 +1,4 @@
-"""Rows of tables that are too long for the page: their order, search and filters."""
+"""Rows of tables too long for the page: their order, search and filters."""
 
 from typing import Any
 

@@ -154,7 +154,7 @@ def test_log_directories_that_cannot_be_told_apart_or_opened() -> None:
 
 
 def test_names_with_brackets_are_shown_as_they_are(tmp_path: Path) -> None:
-    # Rich took "[a]" for markup and left it out, and ended with a traceback at "[/a]".
+    # Rich took "[a]" for markup and dropped it, and failed with a traceback at "[/a]".
     shown, out = console()
     for name in ("lr[a]", "lr[/a]"):
         (tmp_path / name).mkdir(parents=True)
@@ -165,7 +165,7 @@ def test_names_with_brackets_are_shown_as_they_are(tmp_path: Path) -> None:
 
 
 def test_log_directory_that_cannot_be_listed(tmp_path: Path) -> None:
-    # Neither a file nor a directory, a name that is too long, a user that is not there: each was a traceback.
+    # Neither a file nor a directory, a name that is too long, a user that does not exist: each was a traceback.
     os.mkfifo(tmp_path / "pipe")
     for path in (str(tmp_path / "pipe"), str(tmp_path / ("x" * 5000)), "~nobody-of-that-name/logs"):
         with pytest.raises(UserError, match=r"cannot be read: .*; expected a directory that holds runs"):
@@ -226,14 +226,14 @@ def test_no_arguments_ask_for_the_log_directory(capsys: pytest.CaptureFixture[st
     ("module", "slow"),
     [
         ("stepscope.dashboard.cli.main", {"dash", "numba", "polars", "stepscope.dashboard.server.app"}),
-        # What the page needs first is there before what its panels need.
+        # What the page needs first is imported before what its panels need.
         (
             "stepscope.dashboard.page.front",
             {"numba", "polars", "scipy", "numpy", "google.protobuf", "stepscope.dashboard.panels.registry"},
         ),
-        # Loops are called, and tables made, after the first page.
+        # Loops are called and tables are made after the first page.
         ("stepscope.dashboard.cli.serving", {"numba", "polars", "h5py"}),
-        # What only a projection, clusters, the layout of a graph or sound needs.
+        # Modules that only projections, clusters, graph layouts or sound need.
         (
             "stepscope.dashboard.cli.serve",
             {"sklearn", "igraph", "scipy.optimize", "scipy.linalg", "scipy.fft", "scipy.signal", "soundfile"},

@@ -41,13 +41,13 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_first_twenty_colors_stand_out_from_page_and_cards() -> None:
-    # WCAG 2.2 asks 3:1 of graphics that carry meaning.
+    # WCAG 2.2 requires 3:1 for graphics that carry meaning.
     assert [c.light for c in PALETTE[:20] if min(contrast(c.light, "#ffffff"), contrast(c.light, "#f6f7f9")) < 3] == []
     assert [c.dark for c in PALETTE[:20] if min(contrast(c.dark, "#181b21"), contrast(c.dark, "#101216")) < 3] == []
 
 
 # Machado, Oliveira and Fernandes 2009, "A Physiologically-based Model for Simulation of Color Vision Deficiency",
-# severity 1.0: what an eye without one kind of cones sees, in linear sRGB.
+# severity 1.0: what an eye without one kind of cone sees, in linear sRGB.
 VISION = {
     "normal": np.eye(3),
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -60,7 +60,7 @@ TO_XYZ = np.array(
 
 
 def lab_seen(color: str, kind: str) -> NDArray[np.float64]:
-    """CIELAB, under D65, of what somebody sees."""
+    """CIELAB, under D65, of the color as seen."""
     channels = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     x, y, z = TO_XYZ @ np.clip(np.array(VISION[kind]) @ linear, 0, 1) / (0.95047, 1.0, 1.08883)
@@ -106,7 +106,7 @@ def test_the_difference_is_that_of_the_paper(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_first_ten_colors_differ_to_every_kind_of_vision(scheme: Scheme, kind: str) -> None:
     seen = [lab_seen(color.on(scheme), kind) for color in PALETTE[:RING]]
-    # 2.3 is a just noticeable difference of areas side by side; lines far apart need several times that.
+    # 2.3 is a just noticeable difference for areas side by side; lines far apart need several times that.
     assert min(ciede2000(one, other) for one, other in combinations(seen, 2)) > 9.9
 
 

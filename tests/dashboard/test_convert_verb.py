@@ -1,4 +1,4 @@
-"""``stepscope convert``: which file it writes, what it says, and what it refuses."""
+"""``stepscope convert``: which file it writes, what it reports, and what it refuses."""
 
 import gzip
 import json

@@ -35,7 +35,7 @@ def margins(title: str, *tags: str) -> Chart:
 
 
 def logs(folder: Path, layouts: dict[str, Layout], **tags: list[str]) -> Snapshot:
-    """Runs with a point of each tag, and layouts by run."""
+    """Runs with one point for each tag, and layouts by run."""
     for run in dict.fromkeys([*layouts, *tags]):
         with SummaryWriter(str(folder / run)) as writer:
             for tag in tags.get(run, []):

@@ -1,4 +1,4 @@
-"""What ``stepscope debug`` says of recordings and dumps."""
+"""What ``stepscope debug`` reports about recordings and dumps."""
 
 import json
 from pathlib import Path

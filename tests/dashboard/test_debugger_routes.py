@@ -1,4 +1,4 @@
-"""TensorBoard's routes of the debugger over a small dump; tests/peers has them beside TensorBoard's answers."""
+"""TensorBoard's debugger routes for a small dump; tests/peers compares them with TensorBoard's answers."""
 
 import itertools
 from pathlib import Path

@@ -23,7 +23,7 @@ def test_the_demo_serves_every_sample_run_from_a_copy_that_goes_with_it(tmp_path
         assert server.stdout is not None
         try:
             url = next(word for line in server.stdout for word in line.split() if word.startswith("http://"))
-            # The last line of a start, which is said once everything was read.
+            # The last line of a start, printed once everything has been read.
             found = next(line for line in server.stdout if " event files" in line)
             assert " 23 runs, " in found
             with urlopen(f"{url}data/runs") as answer:

@@ -1,4 +1,4 @@
-"""Traces that are dropped on the page: how they come, where they are listed, and how they go."""
+"""Traces dropped on the page: how they arrive, where they are listed, and how they go."""
 
 import json
 from pathlib import Path, PurePosixPath

@@ -297,7 +297,7 @@ def test_workers_write_the_same_table_in_parts(
     monkeypatch.setattr("stepscope.summary.log_parts.PART_FILES", 1)
     folder = tmp_path / "parts"
     assert export(logdir, "--engine", engine, "-o", folder, "--format", "parquet") == 0
-    # Runs in the order of their names; the one of hyperparameters alone has no scalars but a metric.
+    # Runs in the order of their names; the one with only hyperparameters has no scalars but a metric.
     assert [path.name for path in sorted(folder.iterdir())] == [f"part-0000{number}.parquet" for number in range(3)]
     whole = open_logdir(logdir).scalars()
     assert capsys.readouterr().err == f"Wrote {len(whole)} rows of scalars to {folder}.\n"

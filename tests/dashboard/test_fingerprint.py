@@ -1,4 +1,4 @@
-"""Marks by which pages tell whether what they have is still the same."""
+"""Marks by which pages tell whether their data is still the same."""
 
 import subprocess
 import sys

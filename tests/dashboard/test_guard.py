@@ -1,4 +1,4 @@
-"""Who is answered, and with what: on every route that there is."""
+"""Who is answered, and with what, on every existing route."""
 
 import asyncio
 import re
@@ -33,7 +33,7 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def serve(logdir: Path) -> Callable[..., TestClient]:
-    """Makes a client of a dashboard with some access, at an address."""
+    """Makes a client of a dashboard with the given access and address."""
     made: dict[Access, FastAPI] = {}
 
     def start(access: Access = LOCAL, base: str = BASE) -> TestClient:
@@ -47,7 +47,7 @@ def serve(logdir: Path) -> Callable[..., TestClient]:
 
 
 def addresses(routes: list[Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Method and path of every route, those of included routers and mounted folders too."""
+    """Method and path of every route, including those of included routers and mounted folders."""
     for route in routes:
         inner = getattr(route, "original_router", None)
         if inner is not None:
@@ -202,7 +202,7 @@ def test_the_link_gives_the_browser_a_cookie(serve: Callable[..., TestClient]) -
     assert TOKEN not in rest
     assert client.get("/?tab=text").status_code == 200
     assert client.get("/assets/favicon.svg").status_code == 200
-    # Browsers send it to other ports of the machine too, and a server with another token does not take it.
+    # Browsers also send it to other ports of the machine, where a server with another token rejects it.
     other = serve(Access(token=TOKEN + "!"))
     assert other.get("/data/runs", headers={"Cookie": f"stepscope-6006={rest.partition(';')[0]}"}).status_code == 401
 
@@ -251,7 +251,7 @@ def test_who_has_no_token_is_asked_for_it(serve: Callable[..., TestClient]) -> N
     assert "The token is wrong." in page
     assert '<input type="hidden" name="tab" value="&quot;&gt;&lt;script&gt;">' in page
     assert 'http-equiv="refresh"' not in page
-    # A browser keeps a strict cookie to itself where the link stands on another site, so it is asked to come again.
+    # A browser withholds a strict cookie when it follows a link on another site, so it is asked to come again.
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     answer = client.get("/?tab=text", headers=headers)
     assert answer.status_code == 401
@@ -261,7 +261,7 @@ def test_who_has_no_token_is_asked_for_it(serve: Callable[..., TestClient]) -> N
 def test_bodies_that_are_too_long_are_refused_on_every_route(
     serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # This client goes when it has its answer, and says nothing of it.
+    # This client leaves silently once it has its answer.
     monkeypatch.setattr("stepscope.dashboard.server.bounded_bodies.LINGER_SECONDS", 0)
     client = serve()
     posts = [path for method, path in every_route(client) if method == "POST" and path not in uploads()]
@@ -274,7 +274,7 @@ def test_bodies_that_are_too_long_are_refused_on_every_route(
 
 
 def requested(receive: Receive, path: str = "/data/plugin/hparams/experiment") -> list[Message]:
-    """What a guard sends to a client of whom the messages come; the application reads until the client is gone."""
+    """What a guard sends to the client behind ``receive``; the application reads until the client is gone."""
     sent: list[Message] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

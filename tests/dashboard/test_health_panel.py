@@ -196,7 +196,7 @@ def test_tab_waits_for_something_to_say() -> None:
 
 
 def damaged_run(path: Path) -> str:
-    """A run of five points with a flipped bit in the data of the last record; the file's path in the log directory."""
+    """Write five points with a flipped bit in the last record's data; return the file's path in the log directory."""
     with SummaryWriter(str(path / "a, b")) as writer:
         for step in range(5):
             writer.add_scalar("loss", step, step)

@@ -90,7 +90,7 @@ def test_a_single_value_is_a_needle() -> None:
 
 
 def test_equal_areas_are_equal_counts() -> None:
-    # Buckets as TensorFlow and PyTorch write them are narrow near zero; bare counts once drew a valley there.
+    # The buckets that TensorFlow and PyTorch write are narrow near zero; raw counts once drew a valley there.
     x, y = outline(rows((-4, -1, 30), (-1, 0, 20), (0, 1, 20), (1, 4, 30)), typical=1, finest=0.1)
     assert x.tolist() == [-4, -4, -1, -1, 0, 0, 1, 1, 4, 4]
     assert y.tolist() == [0, 10, 10, 20, 20, 20, 20, 10, 10, 0]
@@ -135,7 +135,7 @@ def test_compress_gives_tensorboards_percentiles() -> None:
 def test_compress_is_tensorboards_function(buckets: NDArray[np.float64]) -> None:
     compressor = pytest.importorskip("tensorboard.plugins.distribution.compressor")
     cleaned = clean(buckets).buckets
-    # A percentile near zero between edges far from it is rounded as they are.
+    # A percentile near zero between edges far from zero is rounded as the edges are.
     rounding = 1e-11 * max(1.0, float(np.abs(cleaned[:, :2]).max(initial=0.0)))
     with np.errstate(all="ignore"):
         assert np.array(compress(cleaned)) == pytest.approx(

@@ -1,4 +1,4 @@
-"""No request makes the server fail: what it cannot answer it refuses with a sentence."""
+"""No request makes the server fail: it refuses those that it cannot answer, with a sentence."""
 
 import asyncio
 import itertools
@@ -73,7 +73,7 @@ CONTENT_TYPES = (
 @pytest.fixture(scope="module")
 def app() -> FastAPI:
     source = Logdir(SAMPLE_LOGS, companion_patterns=companion_patterns())
-    # Under a name that is not a folder, so that no request can write into it.
+    # The name is not that of a folder, so that no request can write into it.
     live = Live("samples", lambda publish: Follower(source, publish))
     live.publish(source.update())
     return build_app(live)
@@ -85,7 +85,7 @@ def client(app: FastAPI) -> TestClient:
 
 
 def many_requests(app: FastAPI) -> AsyncClient:
-    """A client in the event loop of the application: to change threads for each takes longer than most answers."""
+    """A client in the application's event loop: changing threads per request takes longer than most answers."""
     return AsyncClient(transport=ASGITransport(app, raise_app_exceptions=False), base_url="http://localhost")
 
 
@@ -107,7 +107,7 @@ def test_every_route_answers_or_refuses_whatever_it_is_asked(app: FastAPI, clien
     async def ask() -> None:
         async with many_requests(app) as asked:
             for path, names in requested.items():
-                # Each parameter meets each value, in company that changes.
+                # Each parameter gets each value, in changing combinations.
                 for shift, start in itertools.product(range(len(names) or 1), range(len(VALUES))):
                     query = {name: VALUES[(start + shift * place) % len(VALUES)] for place, name in enumerate(names)}
                     answer = await asked.get(path, params=query)
@@ -122,7 +122,7 @@ def test_every_route_answers_or_refuses_whatever_it_is_asked(app: FastAPI, clien
 
 def test_every_route_that_is_posted_to_answers_or_refuses(app: FastAPI, client: TestClient) -> None:
     paths = client.get("/api/openapi.json").json()["paths"]
-    # What Dash posts to its own route is not in the list.
+    # Dash's own route is not in the list.
     requested = ["/_dash-update-component", *(path for path, operations in paths.items() if "post" in operations)]
     requested = [path.replace("{extension}", "csv") for path in requested]
     assert {"/data/plugin/hparams/session_groups", "/api/scalars/curves", "/api/projector/drop"} < set(requested)

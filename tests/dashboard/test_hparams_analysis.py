@@ -41,7 +41,7 @@ def test_spearman_of_too_little_is_none(x: list[float], y: list[float]) -> None:
 
 
 def test_correlation_ratio_is_the_share_between_categories() -> None:
-    # The ranks are 1 to 4; the categories' means are 1.5 and 3.5 about 2.5: 4 of 5 parts of the squares lie between.
+    # Ranks are 1 to 4; the categories' means are 1.5 and 3.5 around 2.5: 4/5 of the squares lie between categories.
     assert correlation_ratio(["a", "a", "b", "b"], floats(1, 2, 30, 40)) == pytest.approx(math.sqrt(4 / 5))
     assert correlation_ratio(["a", "b", "a", "b"], floats(1, 2, 4, 3)) == pytest.approx(0)
     assert correlation_ratio(["a", "a", "a"], floats(1, 2, 3)) is None

@@ -1,4 +1,4 @@
-"""All sessions on pairs of axes, counted against looking at each."""
+"""All sessions on pairs of axes, checked by counting one by one."""
 
 import json
 import math

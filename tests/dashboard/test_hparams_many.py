@@ -1,4 +1,4 @@
-"""Of more sessions than a page is sent, those are chosen that a table of all of them begins with."""
+"""When there are more sessions than a page is sent, the first ones of the full table are chosen."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Where TensorBoard has no answer, or another one with every start."""
+"""Routes where TensorBoard has no answer, or a different one at every start."""
 
 import json
 import math
@@ -117,7 +117,7 @@ def test_a_log_directory_without_sessions(tmp_path: Path) -> None:
 
 
 def test_messages_are_made_of_the_groups_that_are_sent_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a hundred thousand each waits for nobody, and keeps nobody waiting."""
+    """Of a hundred thousand messages, none waits for anybody or keeps anybody waiting."""
     made: list[str] = []
 
     def counting(snapshot: Snapshot, found: FoundSession, metrics: Any) -> Any:

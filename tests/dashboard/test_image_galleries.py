@@ -21,7 +21,7 @@ from stepscope.summary.snapshot import Snapshot
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Snapshot:
-    """Runs a and b with tags x and y/z at steps 0 and 5; b has another step of x."""
+    """Runs a and b with tags x and y/z at steps 0 and 5; b has one more step of x."""
     for number, run in enumerate("ab"):
         with SummaryWriter(str(tmp_path / run)) as writer:
             for step in (0, 5):

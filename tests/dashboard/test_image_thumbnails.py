@@ -20,7 +20,7 @@ def picture(image: Image.Image, image_format: str = "PNG", **more: object) -> Pi
 
 
 def png_of_size(width: int, height: int) -> bytes:
-    """A PNG whose header says any size, with next to nothing in it."""
+    """A PNG whose header states any size, with next to nothing in it."""
     header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     body = b"IDAT" + zlib.compress(bytes(100))
     chunks = b"".join(struct.pack(">I", len(c) - 4) + c + struct.pack(">I", zlib.crc32(c)) for c in (header, body))

@@ -1,4 +1,4 @@
-"""What the command leaves out of what it imports is what no page has."""
+"""The command leaves out only imports that no page uses."""
 
 import json
 import re

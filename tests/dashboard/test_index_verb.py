@@ -35,7 +35,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """What was printed, without sizes and seconds, of which the first differ by a digit."""
+    """The printed lines, without seconds and without sizes, which differ by a digit."""
     return re.sub(r"\([\d.]+ [kM]?B\)|[\d.]+ s\.", "*", capsys.readouterr().err).strip().splitlines()
 
 
@@ -63,7 +63,7 @@ def test_an_engines_workers_write_it_too(logs: Path, tmp_path: Path, capsys: pyt
             f"Index: {index}",
             f"Start from it: stepscope --logdir {logs} --index {index}",
         ]
-        # What changed in the second before it was read might have changed again.
+        # A file changed in the second before it was read might have changed again.
         let_age(logs)
     assert {path.parts[0] for path in files_of(index, logs)} == {"a", "b"}
 
@@ -97,7 +97,7 @@ def test_without_a_place_it_is_the_one_in_the_users_cache(
     (folder,) = (cache / "index").iterdir()
     assert said(capsys)[1:] == [f"Index: {folder}"]
     assert folder.stat().st_mode & 0o077 == 0
-    # It is the one that a start takes.
+    # It is the one that a start uses.
     logdir = Logdir(sources_of([str(logs)]), index=index_in_cache(sources_of([str(logs)])))
     logdir.update()
     assert logdir.taken_files == 2

@@ -1,4 +1,4 @@
-"""Routes that are prepared when they are first asked for are those that FastAPI would have made at once."""
+"""Routes prepared on their first request equal those that FastAPI would have made immediately."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated

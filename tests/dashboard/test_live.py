@@ -8,7 +8,7 @@ from stepscope.summary.snapshot import Snapshot
 
 
 class Silent:
-    """A follower that finds nothing by itself."""
+    """A follower that finds nothing on its own."""
 
     def start(self) -> None: ...
 

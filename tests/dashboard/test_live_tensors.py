@@ -1,4 +1,4 @@
-"""What running programs show, through the dashboard: frames, or why there is none."""
+"""What running programs show through the dashboard: frames, or why there are none."""
 
 import threading
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def test_a_page_gets_frame_after_frame(tmp_path: Path, program: str) -> None:
 
 
 def frame(asked: TestClient, address: str, after: int) -> dict[str, Any]:
-    """The first frame after the one of a number: the program may not have begun."""
+    """The first frame after number ``after``; the program may not have begun."""
     while True:
         answer = asked.post(ROUTE, json=order(address, after=after))
         assert answer.status_code == 200

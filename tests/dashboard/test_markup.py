@@ -1,4 +1,4 @@
-"""Elements as markup: what becomes one component, and what callbacks keep as theirs."""
+"""Elements as markup: which become one component, and which stay separate for callbacks."""
 
 from pathlib import Path
 from typing import Any

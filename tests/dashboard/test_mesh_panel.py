@@ -1,4 +1,4 @@
-"""Meshes for the page: what is drawn of any data, what is left out, and how it is said."""
+"""Meshes for the page: what is drawn from any data, what is left out, and how it is reported."""
 
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ def value(tag: str, name: str, part: int, rows: NDArray[Any], config: str = "") 
 
 
 def write_parts(folder: Path, steps: dict[str, list[int]]) -> None:
-    """A run "a" with a mesh "m" whose parts have points at the steps given."""
+    """A run "a" with a mesh "m" whose parts have points at the given steps."""
     with SummaryWriter(str(folder / "a")) as writer:
         parts = {one.tag: one for one in mesh("m", SQUARE, RED, TRIANGLES)}
         for name, at in steps.items():
@@ -318,7 +318,7 @@ def test_the_list_of_comparisons_has_the_runs_and_what_is_chosen(tmp_path: Path)
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
-    """Two samples at step 0; at step 10 vertices alone, of which one is moved; then rows that are none."""
+    """Two samples at step 0; only vertices at step 10, one of them moved; then rows that are no vertices."""
     logs = tmp_path_factory.mktemp("logs")
     with SummaryWriter(str(logs / "a")) as writer:
         writer.add_mesh("m", np.stack([SQUARE, SQUARE * 2]), faces=np.stack([TRIANGLES] * 2), global_step=0)

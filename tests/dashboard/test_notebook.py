@@ -1,4 +1,4 @@
-"""The magic in a real IPython shell, in a process of its own as a kernel is."""
+"""The magic in a real IPython shell, in its own process as a kernel is."""
 
 import json
 import os
@@ -41,7 +41,7 @@ for line in sys.stdin:
 
 
 class Kernel:
-    """Runs cells; gives what each printed, and the HTML that it showed."""
+    """Runs cells and returns what each printed and the HTML that it showed."""
 
     def __init__(self, folder: Path, temporary: Path, **environment: str) -> None:
         self.process = subprocess.Popen(
@@ -133,7 +133,7 @@ def test_the_server_ends_with_the_kernel(folder: Path) -> None:
 def test_the_server_ends_with_a_kernel_that_is_killed(folder: Path) -> None:
     kernel = Kernel(folder, folder.parent / "tmp")
     url = url_in(kernel.run("%load_ext stepscope\n%stepscope --logdir logs")[0])
-    # An event stream ends when its server does, and not before.
+    # An event stream ends when its server does, not before.
     with urlopen(url + "api/revision") as stream:
         kernel.process.kill()
         kernel.process.wait()

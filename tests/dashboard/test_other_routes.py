@@ -39,7 +39,7 @@ def ask(client: TestClient, path: str, **query: Any) -> Any:
 
 
 def test_runs_whose_files_are_empty_are_listed_last(tmp_path: Path) -> None:
-    # TensorBoard lists them.
+    # TensorBoard lists such runs.
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "events.out.tfevents.1").touch()
     with SummaryWriter(str(tmp_path / "run")) as writer:
@@ -78,7 +78,7 @@ def test_clips_with_labels_of_unsafe_types(tmp_path: Path) -> None:
     ]
     second = ask(client, "audio/audio", run="a", tag="tone", sample=1).json()
     assert client.get(f"/data/plugin/audio/individualAudio?{second[0]['query']}").content == b"RIFF2"
-    # One past the last clip is nothing, and no error of the server.
+    # A sample past the last clip gives nothing, and no server error.
     assert ask(client, "audio/audio", run="a", tag="tone", sample=2).json() == []
     page_rows = ask(client, "audio/audio", run="a", tag="page").json()
     answer = client.get(f"/data/plugin/audio/individualAudio?{page_rows[0]['query']}")
@@ -216,7 +216,7 @@ def test_every_route_is_described_and_in_the_guide(client: TestClient) -> None:
 
 @pytest.fixture
 def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    """Two runs as an index has them."""
+    """Two runs as read from an index."""
     monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
     for run in ("a", "b"):
         with SummaryWriter(str(tmp_path / "logs" / run)) as writer:
@@ -232,7 +232,7 @@ def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many series were there each time that one was made."""
+    """The number of living series each time one was made."""
     counts: list[int] = []
     alive: WeakSet[Any] = WeakSet()
     make = StoredSeries._make
@@ -248,7 +248,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_the_tags_of_time_series_are_told_without_making_a_series(indexed: TestClient, held: list[int]) -> None:
-    """Those of 100,000 runs were kept until the answer was there: every garbage collection looked through them."""
+    """The series of 100,000 runs were kept until the answer was ready; every garbage collection scanned them."""
     assert ask(indexed, "timeseries/tags").json() == {
         "scalars": {"runTagInfo": {run: ["accuracy", "loss"] for run in ("a", "b")}, "tagDescriptions": {}},
         "histograms": {"runTagInfo": {}, "tagDescriptions": {}},

@@ -1,4 +1,4 @@
-"""The page's own scripts and styles: bundled of their modules, and addressed by content."""
+"""The page's own scripts and styles: bundled from their modules, and addressed by content."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ from stepscope.summary.errors import UserError
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A page of a start and a panel, of which a part is fetched later, a style each and two icons."""
+    """A page with a start and a panel, part of it fetched later, a style for each and two icons."""
     files = {
         "web/page/start.ts": 'import { two } from "../core/two.ts";\nexport const start = () => console.log(two);\n',
         "web/debug.ts": "export const expose = (panels: object) => console.log(panels);\n",
@@ -39,7 +39,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def made(root: Path, variant: str = bundle.SHIPPED) -> dict[str, str]:
-    """The files of the bundle, compressed ones unpacked, under names without the digests of chunks."""
+    """The files of the bundle, decompressed, under names without the digests of chunks."""
     found = {}
     for path in bundle.folder_of(variant, root).glob("*.br"):
         found[re.sub(r"-\w+\.", ".", path.stem)] = brotli.decompress(path.read_bytes()).decode().strip()
@@ -107,7 +107,7 @@ def test_without_deno_the_message_says_what_to_do(root: Path, monkeypatch: pytes
     monkeypatch.setattr(shutil, "which", lambda _name: None)
     with pytest.raises(bundle.BundleError, match=r"pip install"):
         bundle.make(bundle.SHIPPED, root)
-    # Of an application, too, it is a message for its user.
+    # In an application, too, it is a message for the user.
     monkeypatch.setattr(bundle, "is_current", lambda _variant: False)
     with pytest.raises(UserError, match=r"pip install"):
         PageAssets(bundle.SHIPPED)
@@ -123,7 +123,7 @@ def client() -> TestClient:
 
 
 def addresses(client: TestClient) -> list[str]:
-    """What the page's head and end name."""
+    """Addresses in the page's head and foot."""
     assets = client.app.state.assets  # type: ignore[attr-defined]
     return re.findall(r'(?:href|src)="([^"]+)"', assets.head + assets.foot)
 
@@ -172,6 +172,6 @@ def test_dashs_scripts_need_no_more_of_its_polyfills_than_the_page_gives(script:
     text = (Path(dash.__file__).parents[1] / script).read_text("utf-8")
     used = set(re.findall(r"regeneratorRuntime[.\w]*", text))
     assert used <= {"regeneratorRuntime.mark", "regeneratorRuntime.wrap"}
-    # Without a list of `try`s, of which the page's runtime knows nothing.
+    # Without a list of `try`s, which the page's runtime does not support.
     plain = re.findall(r"regeneratorRuntime\.wrap\(function\(\w\)\{.{0,400}?\.stop\(\)\}\},\w\)", text)
     assert len(plain) == text.count("regeneratorRuntime.wrap(")

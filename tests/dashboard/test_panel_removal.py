@@ -1,6 +1,6 @@
 """A panel is one folder and one line of the registry: without both, the rest builds, type-checks and serves.
 
-That no module of another folder imports a panel's is held by ``test_architecture`` and ``test_web_modules``.
+``test_architecture`` and ``test_web_modules`` check that no module of another folder imports a panel's modules.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Panels of other distributions: they join the rest, and what they fail at stays theirs and is named."""
+"""Panels of other distributions: they join the rest, and their failures stay contained and are named."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -68,7 +68,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in set(sys.modules) - before:
         if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
-    # Made for the test; the group has its own again.
+    # Those were made for the test; this gives the group its own again.
     Extensions("panels", Panel, old._name_of, old._taken, registry.check_panel)
 
 
@@ -187,7 +187,7 @@ def test_a_panel_that_cannot_be_taken_is_left_out_and_named(plugins: Path, sourc
 
 
 class Storm(Panel):
-    """Fails at all that is asked of it."""
+    """Fails at everything asked of it."""
 
     name = "storm"
     title = "Storm"
@@ -214,7 +214,7 @@ def guarded(panel: Panel, make: Callable[[Panel], Extensions[Panel]]) -> tuple[P
 
 @pytest.fixture
 def loaded(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Panel], Extensions[Panel]]:
-    """A function that offers a panel of this module by an entry point."""
+    """A function that offers a panel of this module through an entry point."""
 
     def make(panel: Panel) -> Extensions[Panel]:
         monkeypatch.setitem(globals(), "OFFERED", panel)

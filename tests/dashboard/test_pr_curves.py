@@ -222,7 +222,7 @@ def test_numbers_for_the_page_are_float32_where_that_changes_none() -> None:
 
 
 def snapshot_of(path: Path) -> Snapshot:
-    """Runs "a" with steps 0, 10, 20 and "b" with 5, 15."""
+    """Runs "a" with steps 0, 10 and 20, and "b" with 5 and 15."""
     for run, steps in {"a": (0, 10, 20), "b": (5, 15)}.items():
         with SummaryWriter(str(path / run)) as writer:
             for step in steps:

@@ -198,7 +198,7 @@ def test_the_pages_show_what_the_analyses_say(page: Page, names: list[str], cont
 
 
 def test_nothing_is_worked_out_for_tfprof_but_of_step_stats(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would take minutes and gigabytes of a large trace, of which nothing is shown."""
+    """For a large trace it would take minutes and gigabytes, and nothing of it is shown."""
     looked_at: list[int] = []
     own_times = tfprof._own_times
 
@@ -275,7 +275,7 @@ def test_the_flame_graph_has_every_frame_below_its_caller() -> None:
     below: dict[str, int] = {}
     for parent, value in zip(icicle["parents"], icicle["values"], strict=True):
         below[parent] = below.get(parent, 0) + value
-    # Plotly draws nothing where a frame is shorter than what is in it.
+    # Plotly draws nothing if a frame is shorter than its contents.
     assert all(totals[parent] >= value for parent, value in below.items() if parent)
     assert [icicle["parents"][1 + number] == "all" for number in range(len(tree))] == (tree["depth"] == 0).to_list()
     assert figures.flame_chart(tree.clear(), "light") is None
@@ -304,7 +304,7 @@ def test_changes_are_those_of_compare() -> None:
         (table,) = answer_of(analyzed_traces, question, after.id, [before, after]).tables
         expected = compare(old, new, what=what)
         assert_frame_equal(table.frame, expected)
-    # Twice as many steps: longer in all is shorter per step.
+    # Twice as many steps: longer in total is shorter per step.
     assert {row["state"] for row in rows(table)} == {"added", "shorter"}
     assert "Compared: per step, of 1 step before and 2 steps after." in table.about
     (table,) = answer_of(analyzed_traces, replace(question, per="total"), after.id, [before, after]).tables
@@ -352,7 +352,7 @@ def test_groups_have_the_sums_of_what_is_in_them() -> None:
     assert [(row["@in"], row["calls"]) for row in members] == [(0, 1), (0, 1)]
     for name in ("host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns"):
         assert group[name] == sum(row[name] for row in members)
-    # A group of one is what is in it.
+    # A group of one is just its member.
     assert {"@in", "@group"}.isdisjoint(alone)
 
 
@@ -895,7 +895,7 @@ def client_of(path: Path) -> TestClient:
 
 
 def test_a_page_that_opens_has_the_list_of_traces_once(tmp_path: Path) -> None:
-    """Of ten thousand it is the most of the page."""
+    """Ten thousand traces make up most of the page."""
     write(tmp_path, "a.trace.json", {"schemaVersion": 1, "traceEvents": EVENTS})
     snapshot = Logdir(tmp_path, companion_patterns=companion_patterns()).update()
     sources = trace_sources(snapshot)
@@ -942,7 +942,7 @@ def test_rows_of_a_long_table_are_served_in_any_order(tmp_path: Path, monkeypatc
 
 
 def test_a_trace_goes_when_nobody_has_it_any_more() -> None:
-    """Those of ten million slices would stay until a garbage collection finds them."""
+    """Traces of ten million slices would stay until a garbage collection finds them."""
     analyzed = analyzed_of(tiny())
     for page in PAGES:
         assert all(rows(table) for table in tables_of(requested(page), analyzed, None) if len(table.frame))
@@ -959,7 +959,7 @@ def test_files_have_all_ranks_and_those_of_ranks_that_are_being_read_say_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "default_store", lambda: str(tmp_path / "facts"))
-    # As many as could be open at once are not all.
+    # Not all ranks can be open at once.
     monkeypatch.setattr(known_ranks, "MOST_IN_MEMORY", 2)
     monkeypatch.setattr(known_ranks, "FIRST_SECONDS", 60.0)
     write_job(tmp_path / "logs" / "job", 20)

@@ -1,4 +1,4 @@
-"""The Projector's own routes over a tiny log directory, in the real server's application."""
+"""The Projector's own routes for a tiny log directory, in the real server's application."""
 
 import base64
 import io
@@ -243,7 +243,7 @@ def test_pca(client: TestClient) -> None:
     assert (header["settings"], header["seed"], header["step"]) == ({"components": 3}, None, 0)
     assert sum(header["components"]["ratios"]) == pytest.approx(1)
     picture = flat.reshape(-1, 3)
-    # All of three dimensions: distances are those of the points.
+    # With all three dimensions, distances are those of the points.
     points = np.array(POINTS, np.float32)
     assert np.linalg.norm(picture[1] - picture[5]) == pytest.approx(np.linalg.norm(points[1] - points[5]), rel=1e-5)
     again = post(client, "project", id=ID, projection="pca", settings={"components": 3})
@@ -259,7 +259,7 @@ def test_pca_of_all_steps_keeps_points_in_their_place(client: TestClient) -> Non
     assert header["notes"] == ["Components are those of all steps together."]
     first_header, (first,) = done(client, begun["job"], frame=0)
     assert first_header["step"] == 0
-    # All points moved by the same vector, and so do their pictures.
+    # All points moved by the same vector, and so did their pictures.
     moved = (last - first).reshape(-1, 2)
     np.testing.assert_allclose(moved, np.tile(moved[0], (40, 1)), atol=1e-5)
 
@@ -414,7 +414,7 @@ def test_others_are_answered_while_a_page_waits_and_a_job_runs(live: Live) -> No
             return found
 
         with ThreadPoolExecutor(60) as pool:
-            # More than the threads that serve plain routes: waiting takes none.
+            # More than the threads that serve plain routes: waiting takes no thread.
             waiting = [pool.submit(wait) for _ in range(50)]
             begun.wait()
             assert ask(client, "row", id=ID, row=0)["row"] == 0
@@ -517,7 +517,7 @@ def test_every_number_of_the_settings_is_bounded(
 
 
 def test_more_neighbors_than_memory_holds_are_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of 25,000 points, and as many neighbors of each, HDBSCAN would hold ten gigabytes.
+    # For 25,000 points with as many neighbors each, HDBSCAN would hold ten gigabytes.
     for module in (plans, quality_and_clusters):
         monkeypatch.setattr(module, "MOST_PAIRS", 20)
     reported = "neighbors in all with these settings; at most 20 are held."

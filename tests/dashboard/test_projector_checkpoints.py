@@ -1,4 +1,4 @@
-"""TensorBoard's projector routes, and the listing of embeddings, over checkpoints; here and at an address."""
+"""TensorBoard's projector routes and the listing of embeddings for checkpoints, local and at an address."""
 
 import uuid
 from collections.abc import Iterator
@@ -104,7 +104,7 @@ def test_tensorboards_routes_have_all_matrices_and_no_checkpoint_that_is_not_the
         assert info["embeddings"] == [{"tensorName": name, "tensorShape": [4, 3]} for name in ("b", "a")]
         other = browser.get(f"/data/plugin/projector/tensor?run={run}&name=a").content
         assert np.frombuffer(other, "<f4").tolist() == (POINTS + 1).reshape(-1).tolist()
-    # The page has the run that lacks its checkpoint, and says why.
+    # The page lists the run that lacks its checkpoint, and tells why.
     rows = browser.get("/api/projector/embeddings").json()["embeddings"]
     assert [row["problem"] for row in rows if row["run"] == "gone"] == [
         "nothing-7 cannot be read: There is no file 'nothing-7' in the log directory."

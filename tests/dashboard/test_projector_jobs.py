@@ -1,4 +1,4 @@
-"""Jobs of the projector: real worker processes over tiny points."""
+"""Jobs of the projector: real worker processes on a few points."""
 
 import asyncio
 import json
@@ -42,7 +42,7 @@ def make_jobs() -> Iterator[Callable[..., Jobs]]:
 
 
 def until(holds: Callable[[], bool], what: str = "") -> None:
-    """Waits for a condition, which the timeout of the test bounds."""
+    """Waits for a condition, at most until the test's timeout."""
     while not holds():
         time.sleep(0.01)
 
@@ -131,7 +131,7 @@ def test_pause_stops_and_resume_goes_on(make_jobs: Callable[..., Jobs]) -> None:
     jobs = make_jobs()
     key = running(jobs, tsne_plan(ENDLESS))
     assert jobs.act(key, "pause") == "paused"
-    # Whoever comes next gets a worker of its own.
+    # The next job gets a worker of its own.
     other = running(jobs, tsne_plan(ENDLESS, seed=5))
     at = jobs.reported(key)[0]["iteration"]
     moved = jobs.reported(other)[0]["iteration"]
@@ -202,7 +202,7 @@ def test_pictures_are_worked_out_from_the_last_to_the_first(make_jobs: Callable[
     done = settled(jobs, job.key)
     assert (done["state"], done["frames"], done["frames_done"]) == ("done", [0, 1, 2], 3)
     pictures = [jobs.picture(job.key, index).coordinates for index in range(3)]
-    # Of equal points, each begins where its neighbor is. Nearly all stay near; which of them wander off depends on the
+    # Equal points each begin where their neighbor is. Nearly all stay close; which of them wander off depends on the
     # last digits of sums, and so on the processor.
     size = float(np.abs(pictures[2]).max())
     assert float(np.median(np.abs(pictures[1] - pictures[2]))) < size / 4

@@ -1,4 +1,4 @@
-"""Embeddings of log directories that are not on this machine."""
+"""Embeddings in log directories that are not on this machine."""
 
 import threading
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(params=["memory", "s3", "http", "file"])
 def copied(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address at which the files of ``tmp_path`` appear when they are sent there."""
+    """The address at which the files in ``tmp_path`` appear once they are sent there."""
     if request.param == "file":
         yield f"file://{tmp_path}"
     elif request.param == "http":
@@ -54,7 +54,7 @@ def copied(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def send(folder: Path, address: str) -> None:
-    """Copies a folder to an address that is not a view of it."""
+    """Copies a folder to an address that is not already a view of it."""
     protocol, _, root = address.partition("://")
     if protocol in ("memory", "s3"):
         file_system = fsspec.filesystem(protocol)
@@ -122,7 +122,7 @@ def test_no_path_leads_out_of_the_address(tmp_path: Path, copied: str) -> None:
 
 
 def test_of_several_local_log_directories_none_lends_its_parent(tmp_path: Path) -> None:
-    """With a name, the folder above a log directory was taken for the log directory."""
+    """With a name, the parent of a log directory was taken for the log directory."""
     write_logs(tmp_path)
     several = client(f"logs:{tmp_path}/logs", f"x:{tmp_path}/logs/w")
     answer = several.get("/data/plugin/projector/tensor?run=logs/a&name=1")

@@ -34,7 +34,7 @@ def points_of(client: TestClient, run: str, name: str, columns: int = 2, **query
 
 @pytest.fixture
 def logdir(tmp_path: Path) -> Path:
-    """A log directory beside a file that nobody may read."""
+    """A log directory next to a file that nobody may read."""
     (tmp_path / "secret.tsv").write_text("1\t2\n")
     folder = tmp_path / "logs"
     (folder / "a").mkdir(parents=True)

@@ -97,7 +97,7 @@ def test_charts_that_are_asked_for_wrongly_are_refused(client: TestClient, body:
 
 
 def test_descriptions_are_sanitized_html() -> None:
-    # TensorBoard's clients put them into their pages as they come; only those of images were made safe.
+    # TensorBoard's clients insert them into their pages unchanged; only those of images were sanitized.
     columns = Columns(np.array([0]), np.array([1.0]), np.array([1.0]))
     text = "a *b* <script>alert(1)</script>"
     series = Series("r", "t", "scalars", "", text, b"", 1, 0, lambda: columns, lambda index: None)
@@ -121,7 +121,7 @@ def test_own_names_are_served(client: TestClient, host: str) -> None:
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example:6006", "192.168.0.7:6006", ""])
 def test_other_names_are_refused(client: TestClient, host: str) -> None:
-    # A page elsewhere whose name was pointed at 127.0.0.1 could otherwise read the user's logs.
+    # Otherwise, a foreign page whose host name was pointed at 127.0.0.1 could read the user's logs.
     answer = client.get("/data/runs", headers={"host": host})
     assert answer.status_code == 421
     assert "--host" in answer.text
@@ -156,7 +156,7 @@ def test_the_page_tries_no_web_sockets(client: TestClient) -> None:
 
 
 def test_no_two_callbacks_have_the_same_output(client: TestClient) -> None:
-    """The page would refuse one of them, and say so to nobody."""
+    """The page would silently refuse one of them."""
     callbacks = client.get("/_dash-dependencies").json()
     outputs = [
         output
@@ -168,7 +168,7 @@ def test_no_two_callbacks_have_the_same_output(client: TestClient) -> None:
 
 
 def test_no_callbacks_go_in_a_circle(client: TestClient) -> None:
-    """What one of them gives may be lost while another of the circle is on its way."""
+    """The result of one callback may be lost while another in the circle is on its way."""
     made_of: dict[str, set[str]] = {}
     for callback in client.get("/_dash-dependencies").json():
         outputs = {output.split("@")[0] for output in callback["output"].strip(".").split("...")}

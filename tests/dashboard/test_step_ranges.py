@@ -78,22 +78,22 @@ SECONDS = columns(*((step, float(step)) for step in range(100, 200)))
 @pytest.mark.parametrize(
     ("numbers", "begins", "logged", "expected"),
     [
-        # Logged while the step ran, at its very end, and just behind it: the number is right.
+        # Logged while the step ran, at its very end, and just after it: the number is right.
         ([120, 121], [119.5, 120.5], SECONDS, ([120, 121], "step", True)),
         ([120, 121], [119.0, 120.0], SECONDS, ([120, 121], "step", True)),
         ([121, 122], [119.5, 120.5], SECONDS, ([121, 122], "step", True)),
-        # The profiler counts from 0: what was logged while a step ran is its number.
+        # The profiler counts from 0: the number logged during a step is its number.
         ([3, 4], [119.5, 120.5], SECONDS, ([120, 121], "time", True)),
-        # Logged once in 50 steps, so that nothing speaks against the number.
+        # Logged once every 50 steps, so nothing contradicts the number.
         ([12, 13], [10.2, 11.2], columns((0, 0.0), (50, 40.0), (100, 80.0)), ([12, 13], "step", True)),
         # The same, resumed from 1,000: the steps between two points.
         ([12, 13], [10.0, 30.0], columns((1000, 0.0), (1050, 50.0)), ([1011, 1031], "time", True)),
-        # Batches, where epochs were logged: the epoch that was logged next.
+        # Batch numbers, but epochs were logged: the next logged epoch.
         ([40, 41], [2.0, 12.0], columns((0, 5.0), (1, 15.0)), ([0, 1], "time", True)),
         # Before the first point, and behind the last one so far.
         ([7], [198.5], SECONDS, ([199], "time", False)),
         ([5], [250.0], SECONDS, ([199], "time", False)),
-        # Between the largest steps that there are, as far as float64 tells them apart.
+        # Between the largest possible steps, as far as float64 can tell them apart.
         ([5], [100.0], columns((2**63 - 1, 0.0), (2**63 - 1, 300.0)), ([2**63 - 1024], "time", True)),
         # Not at the time of the run.
         ([5], [9_000.0], SECONDS, ([5], "marked", False)),
@@ -109,7 +109,7 @@ def test_steps_are_joined_by_number_or_by_time(
 
 
 def marked(*numbers: int, began: float | None) -> MarkedSteps:
-    """Steps of a second each, from the trace's beginning."""
+    """Steps of a second each, from the beginning of the trace."""
     count = len(numbers)
     return MarkedSteps(
         np.array(numbers), np.arange(count) * 10**9, np.full(count, 10**9), None if began is None else WALL + began
@@ -165,7 +165,7 @@ def test_a_compressed_trace_is_as_large_as_what_is_in_it() -> None:
 
 
 class Steps:
-    """The routes over a snapshot, with a reader whose work can be waited for."""
+    """The routes for a snapshot, with a reader whose work can be waited for."""
 
     def __init__(self, snapshot: Snapshot, opener: Callable[[TraceSource], OpenedTrace] = open_trace, **more: Any):
         self.live = Live("logs", lambda _publish: NoFollower())
@@ -180,7 +180,7 @@ class Steps:
         return self.client.get("/steps", params=query).json()
 
     def read(self, traces: int) -> Any:
-        """The answer once so many traces were read."""
+        """The answer once that many traces have been read."""
         assert self.get()["pending"]
         for _ in range(traces):
             assert self.rests.acquire(timeout=60)

@@ -13,19 +13,19 @@ from stepscope.dashboard.panels.tag_order import MOST_LEVELS, section_path, show
         ("a/b/c", ("a", "a/b")),
         ("model.layers.0.q_proj/norm", ("model", "model.layers", "model.layers.0", "model.layers.0.q_proj")),
         ("features.0.1.weight", ("features", "features.0", "features.0.1")),
-        # Dots of numbers, sentences and paths divide nothing.
+        # Dots in numbers, sentences and paths divide nothing.
         ("metrics/mAP_0.5:0.95", ("metrics",)),
         ("v1.2/loss", ("v1.2",)),
         ("0.1/loss", ("0.1",)),
         ("Fig. 3 shows", ()),
         ("../x", ("..",)),
         ("a..b", ()),
-        # Nor do separators with nothing before or behind them.
+        # Nor do separators with nothing before or after them.
         ("/x", ()),
         ("a//b", ("a",)),
         ("a/", ()),
         ("", ()),
-        # The end that writers give to texts is none of their name.
+        # The suffix that writers give to texts is not part of their name.
         ("notes/text_summary", ()),
         ("a/notes/text_summary", ("a",)),
     ],

@@ -143,7 +143,7 @@ def test_a_server_that_starts_while_another_sweeps_has_a_folder(
         if moment.startswith("before"):
             sweep()
         else:
-            # Whoever swept had seen the folder before, and deletes it now.
+            # A sweeper that saw the folder earlier deletes it now.
             (seen[0] / ".lock").unlink()
             seen[0].rmdir()
         return real(file)

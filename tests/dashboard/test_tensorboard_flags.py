@@ -1,4 +1,4 @@
-"""TensorBoard's options: each of them works, or says why it is not needed."""
+"""TensorBoard's options: each works, or tells why it is not needed."""
 
 from argparse import ArgumentParser
 
@@ -29,7 +29,7 @@ INSPECT = ("inspect", "tag", "event_file", "version_tb")
 
 
 def flags_of_tensorboard() -> dict[str, bool]:
-    """Every option of the installed TensorBoard, and whether it has a value."""
+    """Every option of the installed TensorBoard, and whether it takes a value."""
     parser = ArgumentParser(add_help=False)
     CorePluginLoader().define_flags(parser)
     return {action.option_strings[0].removeprefix("--"): action.nargs != 0 for action in parser._actions}

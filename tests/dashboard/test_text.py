@@ -24,7 +24,7 @@ def strings(content: Any) -> Any:
 
 
 def in_order(html: str) -> str:
-    """The HTML with the attributes of every tag sorted; the sanitizer gives them in any order."""
+    """The HTML with every tag's attributes sorted; the sanitizer returns them in any order."""
     return re.sub(r"(?<=<a )[^>]*", lambda found: " ".join(sorted(found[0].split())), html)
 
 
@@ -48,7 +48,7 @@ def in_order(html: str) -> str:
         ("![a](data:image/svg+xml;base64,PHN2Zz4=)", "<p>![a](data:image/svg+xml;base64,PHN2Zz4=)</p>"),
         ("", ""),
         ("a\x00b", "<p>ab</p>"),
-        # HTML that TensorBoard obeys.
+        # HTML that TensorBoard renders.
         ("<pre>a: 1\n\nb: <c>\n</pre>\n\n*d*", "<pre>a: 1\n\nb: &lt;c&gt;\n</pre>\n<p><em>d</em></p>"),
         ("a<br>b<br/>c", "<p>a<br>b<br>c</p>"),
         ("<h2>a</h2>", "<h2>a</h2>"),
@@ -60,7 +60,7 @@ def in_order(html: str) -> str:
             '<p><a href="https://b.c" rel="noopener noreferrer" target="_blank">d</a></p>',
         ),
         (f"<img src='{PIXEL}' alt=a onerror=alert(1)>", f'<img src="{PIXEL}" alt="a">'),
-        # Nothing else of it.
+        # No other HTML.
         ("<p onclick=a style='b'>c</p>", "<p>c</p>"),
         ("<a href='javascript:alert(1)'>a</a>", '<p><a rel="noopener noreferrer" target="_blank">a</a></p>'),
         ("<img src=https://a.b/c.png>", "<p>&lt;img src=https://a.b/c.png&gt;</p>"),
@@ -72,7 +72,7 @@ def in_order(html: str) -> str:
         ("<form action=/a><input>", "<p>&lt;form action=/a&gt;&lt;input&gt;</p>"),
         ("<pre>\n<svg/onload=a>", "<pre>&lt;svg/onload=a&gt;</pre>"),
         ("</td></table>a", "a"),
-        # Tokens of language models, and what they think, are text.
+        # Tokens and thoughts of language models are text.
         ("<s> a </s> <bos>", "<p>&lt;s&gt; a &lt;/s&gt; &lt;bos&gt;</p>"),
         ("<think>\n**a**\n</think>", "<p>&lt;think&gt;\n<strong>a</strong>\n&lt;/think&gt;</p>"),
     ],
@@ -187,7 +187,7 @@ def test_routes(tmp_path: Path) -> None:
 
 
 def test_the_first_addresses_may_come_in_two_threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """mdurl's table was used while another thread filled it: texts that a page asked for first answered with 500."""
+    """mdurl's table was used while another thread filled it: the first texts that a page requested answered 500."""
     begun, over = threading.Event(), threading.Event()
 
     class Tables(dict[str, list[str]]):

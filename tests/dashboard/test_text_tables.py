@@ -1,4 +1,4 @@
-"""Tables for terminals: what gives way where there is no room."""
+"""Tables for terminals: what gives way when there is no room."""
 
 import pytest
 

@@ -22,7 +22,7 @@ from tests.dashboard.media import client_of
 
 
 def shown(old: str, new: str) -> list[str]:
-    """A diff as lines: old number, new number, change, and the two sides with what changed in brackets."""
+    """A diff as lines: old number, new number, change, and the two sides with changes in brackets."""
 
     def side(segments: Any) -> str:
         return "".join(f"[{text}]" if changed else text for text, changed in segments)

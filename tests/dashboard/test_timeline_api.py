@@ -88,7 +88,7 @@ def test_a_trace_is_the_same_when_its_tag_has_another_step(time: float) -> None:
     same, other = listed([4, 5], [time, 2.0], 2)
     assert (same.id, same.version) == (before.id, before.version)
     assert other.version != same.version
-    # After a restart another step is at its place.
+    # After a restart, another step is in its place.
     (instead,) = listed([3], [3.0], 3)
     assert instead.id == before.id
     assert instead.version != before.version

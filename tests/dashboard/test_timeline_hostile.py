@@ -1,4 +1,4 @@
-"""Traces that are meant to hurt: what the Timeline's routes answer is bounded, and says what is left out."""
+"""Hostile traces: the answers of the Timeline's routes are bounded, and tell what is left out."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def get(client: TestClient, route: str, **query: Any) -> Any:
 
 def test_of_very_many_lanes_some_are_listed_and_a_filter_finds_the_others(tmp_path: Path) -> None:
     lanes = MOST_LANES + 100
-    # The last threads are the busiest; that of the device has next to nothing.
+    # The last threads are the busiest; the device's thread has next to nothing.
     threads = [slice_("a", 0, 1 + tid, tid=tid) for tid in range(lanes)]
     client = client_with(tmp_path, *threads, slice_("k", 0, 1, tid=lanes, cat="kernel"))
     answer = get(client, "trace")
@@ -79,14 +79,14 @@ def test_rows_of_a_lane_are_drawn_up_to_a_limit(tmp_path: Path) -> None:
     window = client.get("/api/timeline/window", params={"id": ID, "start": 0, "end": 10_000_000, "width": 2})
     found = decoded(window.content)
     assert (found["n"], found["rows_left_out"]) == (MOST_DEPTHS, 5)
-    # What is not drawn is found, shown and counted.
+    # Undrawn slices are still found, shown and counted.
     assert get(client, "search", q="a")["count"] == rows
     assert get(client, "slice", index=rows - 1)["depth"] == rows - 1
     assert get(client, "area", start=0, end=20_000_000)["slices"] == rows
 
 
 def test_a_window_is_as_large_as_the_screen_at_most(tmp_path: Path) -> None:
-    # Fifteen lanes of a thousand rows are more rows than slices are sent.
+    # Fifteen lanes of a thousand rows have more rows than slices are sent.
     lanes = MAX_SLICES // MOST_DEPTHS + 1
     events = [slice_("a", ts, 10_000, tid=tid) for tid in range(lanes) for ts in range(MOST_DEPTHS)]
     client = client_with(tmp_path, *events)

@@ -1,4 +1,4 @@
-"""What lanes are called and how they are grouped, over the names that profilers write."""
+"""What lanes are called and how they are grouped, for the names that profilers write."""
 
 import json
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def ran(pid: int, tid: int | str, name: str, category: str, duration: int = 10) 
 
 
 def shown(trace: Trace) -> list[tuple[str, str, list[str]]]:
-    """Each group as its title, its short name and what is in it."""
+    """Each group as its title, its short name and its contents."""
     found = arrange(trace)
     return [
         (

@@ -1,4 +1,4 @@
-"""What lies over and between traces on the Timeline: the routes, over tiny traces and those of other tools."""
+"""Overlays on and between traces on the Timeline: the routes, for tiny traces and those of other tools."""
 
 import json
 import shutil
@@ -49,7 +49,7 @@ class NoFollower:
 
 
 def client_of(folder: Path, **traces: list[Event]) -> TestClient:
-    """A client of a log directory with traces of these names, all of run "r"."""
+    """A client of a log directory with traces of these names, all in run "r"."""
     for name, events in traces.items():
         text = json.dumps({"schemaVersion": 1, "traceEvents": events, "distributedInfo": {}})
         (folder / f"{name}.pt.trace.json").write_text(text)
@@ -111,7 +111,7 @@ def test_the_critical_path_of_a_step(tmp_path: Path) -> None:
         "begin": 0,
         "finish": 50_000,
     }
-    # Outside of the step there is nothing, whatever comes there.
+    # There is nothing outside the step, whatever happens there.
     outside = ask(client, "critical_path", id=id_of("a"), start=60_000, end=90_000, width=1_000, step=1)
     assert (outside["slice"], outside["totals"], outside["total"]) == ([], {}, 43_000)
     whole = ask(client, "critical_path", id=id_of("a"), start=0, end=110_000, width=1_000)
@@ -191,7 +191,7 @@ def test_idle_gaps_have_their_cause(tmp_path: Path) -> None:
 
 
 def test_narrow_gaps_are_merged_or_left_out() -> None:
-    # In the first pixel of 100 us there are gaps of 1 us each, nine of them; in the second a single one.
+    # The first pixel of 100 us has nine gaps of 1 us each; the second has a single one.
     busy = [activity("k", 10 * index, 9, index) for index in range(10)]
     trace = read(*busy, activity("k", 100, 50, 20), activity("k", 151, 49, 21), activity("k", 300, 10, 22))
     gaps = by_lane(idle_gaps(trace, scope="all"), trace)
@@ -373,7 +373,7 @@ def test_a_real_trace_adds_up(peer: Callable[[str], Path], name: str, step: int)
         assert found["start"] == sorted(found["start"])
         assert len(found["start"]) < 2_400
         assert (found["begin"] + origin, found["finish"] + origin) == (path.start[0], path.end[-1])
-        # Windows side by side share out the path between them.
+        # Adjacent windows divide the path between them.
         halves = [critical_path_window(path, trace, origin, *part, 600) for part in ((0, span // 2), (span // 2, span))]
         shared = sum(total["ns"] for half in halves for total in half["totals"].values())
         assert shared == found["finish"] - found["begin"]

@@ -214,7 +214,7 @@ def test_occurrences_may_be_those_of_a_lane_or_a_step(tmp_path: Path) -> None:
         assert found["steps"]["count"] == [found["count"] - (scope != "step")]
         return found["count"], found["place"], found["previous"], found["next"], found["scope"]
 
-    # By lane and depth: the step 0, and the last 1; then those in the step, 2 and 3; then the one of the other thread.
+    # By lane and depth: the step is 0 and the last slice 1; then 2 and 3 in the step; then the one on the other thread.
     assert figures("all") == (4, 0, None, 4, "all")
     assert figures("lane") == (3, 0, None, 3, "lane")
     assert figures("step") == (3, 0, None, 4, "step")
@@ -254,7 +254,7 @@ def test_an_area_adds_up_what_is_in_it(client: TestClient) -> None:
         "start": 30_000,
         "end": 120_000,
         "slices": 8,
-        # Without the marks of steps.
+        # Step marks are not counted.
         "names_total": 4,
         "categories_total": 3,
         "by_name": [
@@ -357,7 +357,7 @@ def test_an_export_of_everything_is_the_trace(tmp_path: Path) -> None:
 
 def test_an_export_keeps_to_lanes_and_counters_asked_for(client: TestClient) -> None:
     found, _ = export(client, start=0, end=100_000, lanes="0", counters="0")
-    # The steps' own lane is not among them, so they are written as one.
+    # The steps' own lane was not asked for, so the steps are written as one.
     assert [lane.name for lane in found.lanes] == ["thread 7", "Steps"]
     assert [step.number for step in found.steps] == [1]
     assert [counter.name for counter in found.counters] == ["memory"]

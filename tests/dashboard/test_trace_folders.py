@@ -1,4 +1,4 @@
-"""Traces in folders: each recording once, and what the command line makes of a folder."""
+"""Traces in folders: each recording once, and how the command line treats a folder."""
 
 import gzip
 import os
@@ -116,7 +116,7 @@ def test_a_file_is_looked_at_once_and_few_at_a_time(tmp_path: Path, monkeypatch:
 def test_what_jax_makes_for_perfetto_is_the_recording_again() -> None:
     session = [SESSION / name for name in ("perfetto_trace.json.gz", "vm.xplane.pb", "vm.trace.json.gz")]
     assert same_recording(session) == {session[0]: session[1], session[2]: session[1]}
-    # Of several hosts nobody knows whose it is.
+    # With several hosts, its owner is unknown.
     assert SESSION / "perfetto_trace.json.gz" not in same_recording([*session, SESSION / "other.xplane.pb"])
 
 

@@ -37,7 +37,7 @@ print(smoothing.KERNELS.wait(200), smoothing.KERNELS.compiled, first.is_running(
 
 
 def test_a_process_that_is_held_up_is_replaced_when_somebody_waits(tmp_path: Path) -> None:
-    """Beside a training that keeps all processors busy, the first trace came after minutes."""
+    """Next to a training that keeps all processors busy, the first trace took minutes."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", HELD_UP], env=environment, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("True True False\n", "")
@@ -58,7 +58,7 @@ for name, group in warm_up.GROUPS.items():
 
 
 def test_no_loop_is_left_to_be_compiled() -> None:
-    """A server would have them compiled at every start."""
+    """A server would have to compile it at every start."""
     done = subprocess.run([sys.executable, "-c", EVERY_LOOP], capture_output=True, text=True, check=True)
     names = ["event files", "charts", "small event files", "messages", "traces"]
     assert done.stdout.splitlines() == [f"{name} True []" for name in names]

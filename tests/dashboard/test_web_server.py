@@ -1,4 +1,4 @@
-"""How the server begins and ends, in a process of its own, and whom it gives up."""
+"""How the server starts and ends, in its own process, and which clients it gives up on."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def environment(temporary: Path) -> dict[str, str]:
 
 @pytest.fixture
 def ends_with_its_terminal() -> Iterator[None]:
-    """What is started ends with SIGHUP, also where the tests run under nohup, which is inherited."""
+    """Started processes end on SIGHUP, even if the tests run under nohup, which is inherited."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
@@ -102,7 +102,7 @@ def test_a_server_nobody_can_hear_runs_all_the_same(tmp_path: Path, output: str)
 
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
-    """A server of this process."""
+    """A server in this process."""
     live = live_of(tmp_path)
     live.publish(open_logdir(tmp_path))
     server = make_server(live)
@@ -123,7 +123,7 @@ def test_connections_that_never_ask_are_closed(port: int, monkeypatch: pytest.Mo
             with socket.create_connection(("127.0.0.1", port)) as connection:
                 connection.sendall(begun)
                 assert connection.recv(1) == b""
-        # Who waits for news has asked.
+        # This one asked, and waits for news.
         monkeypatch.setattr("stepscope.dashboard.server.revision.HEARTBEAT_SECONDS", 0.0)
         assert b"event: heartbeat\n" in iter(stream.readline, b"")
 
@@ -138,7 +138,7 @@ def test_connections_that_never_ask_are_closed(port: int, monkeypatch: pytest.Mo
 def test_who_sends_all_before_listening_hears_why_a_file_is_refused(
     port: int, kind: str, status: int, why: str
 ) -> None:
-    """A connection that is closed with bytes unread is reset: the sender heard of nothing but a lost connection."""
+    """A connection closed with bytes unread is reset: the sender learned only of a lost connection."""
     declared = (1 << 30) + 1 if status == 413 else 1 << 29
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(

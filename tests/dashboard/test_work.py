@@ -1,4 +1,4 @@
-"""Light requests answer while heavy ones run; what nobody waits for ends; what is too much is refused in a sentence."""
+"""Light requests answer while heavy ones run; work nobody waits for ends; excess is refused in a sentence."""
 
 import asyncio
 import inspect
@@ -27,7 +27,7 @@ PATIENCE_S = 30.0
 
 
 class Visit:
-    """One request to an application, whose client can leave; its answer comes through the task."""
+    """One request to an application, from a client that can leave; its answer comes through the task."""
 
     def __init__(self, app: Any, path: str) -> None:
         self._left = asyncio.Event()
@@ -59,7 +59,7 @@ class Visit:
 
 
 def application(pools: dict[str, tuple[Pool, Callable[[], Any]]]) -> Any:
-    """Answers each path in the pool with the function that is given for it."""
+    """Answers each path in its pool, with its function."""
     app = FastAPI()
     for path, (pool, function) in pools.items():
         route = type("Route", (PooledRoute,), {"pool": pool})
@@ -115,7 +115,7 @@ def test_a_light_request_answers_while_heavy_ones_hold_all_their_threads_and_the
         for visit in abandoned:
             visit.leave()
         assert [await visit.answer() for visit in abandoned] == [(499, b'{"detail":"The client has left."}')] * 45
-        # Those that had not begun never do.
+        # Requests that had not begun never do.
         free.set()
         assert await Visit(app, "/heavy").answer() == (200, b'"late"')
 
@@ -174,7 +174,7 @@ def test_more_requests_than_may_wait_are_refused_with_a_sentence() -> None:
         waiting, refused = Visit(app, "/"), Visit(app, "/")
         assert await refused.answer() == (503, b'{"detail":"' + BUSY.encode() + b'"}')
         assert (b"retry-after", b"5") in refused.sent[0]["headers"]
-        # Whoever waits and leaves makes room.
+        # A waiting client that leaves makes room.
         waiting.leave()
         await waiting.answer()
         another = Visit(app, "/")
@@ -214,7 +214,7 @@ def test_whoever_waits_for_another_lends_the_place() -> None:
 
     async def scene() -> None:
         first = asyncio.ensure_future(run(pool, waiting))
-        # There is one thread, and the first waits in it for what the second gives.
+        # In the only thread, the first waits for the result of the second.
         await run(pool, awaited.set_result, "given")
         assert await first == "given"
 
@@ -326,7 +326,7 @@ def test_no_route_runs_outside_of_the_pools(tmp_path: Path) -> None:
     paths = {route.path for route in endpoints(app.routes)}
     assert {"/data/environment", "/data/plugin/timeseries/timeSeries"} <= paths
     outside = [route.path for route in endpoints(app.routes) if not inspect.iscoroutinefunction(route.endpoint)]
-    # Dash's own give what is in memory as it is.
+    # Dash's own routes return data in memory as is.
     assert [path for path in outside if not path.startswith(("/_dash-", "/_reload", "/_favicon"))] == []
 
 

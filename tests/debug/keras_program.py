@@ -1,4 +1,4 @@
-"""Fits a small model of Keras that goes bad at step 500, watched and then caught; prints what was caught, as JSON."""
+"""Fits a small Keras model that goes bad at step 500, watched and then caught; prints the caught error as JSON."""
 
 import json
 import os
@@ -44,6 +44,6 @@ def fit(folder: str, catch: bool) -> str:
 
 
 fit(watched, catch=False)
-# A model that is made after another has further names.
+# A model made after another would get new names.
 keras.backend.clear_session()
 sys.stdout.write(f"\n{json.dumps(fit(caught, catch=True))}\n")

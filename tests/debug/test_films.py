@@ -1,4 +1,4 @@
-"""What is shown, as files: films and images of the run, which never disturb the program."""
+"""Shown arrays as files: films and images of the run, which never disturb the program."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is measured of a value, in NumPy and on devices."""
+"""What is measured about a value, in NumPy and on devices."""
 
 import ml_dtypes
 import numpy as np
@@ -150,7 +150,7 @@ def test_a_value_that_comes_again_is_not_measured_again_unless_it_was_written_to
 
 def test_what_is_measured_on_a_device_is_copied_from_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     class Elsewhere(torch.Tensor):  # type: ignore[misc]
-        """Measured as what is on a device, since its numbers may be anywhere."""
+        """Measured like a value on a device, since its numbers may be anywhere."""
 
     copies: list[int] = []
     copied = torch_health._copied

@@ -1,4 +1,4 @@
-"""A step function of JAX is watched: every operation of it, inside of the compiled program."""
+"""A JAX step function is watched: every operation of it, inside the compiled program."""
 
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def test_a_training_that_goes_bad_at_step_500_names_the_operation_and_its_line(t
 
 
 def seen(data: RecordedData) -> dict[str, list[float]]:
-    """Return the maximum of each tensor, each time that it came by, in the order of the first."""
+    """Return each tensor's maxima, one per appearance, in the order of first appearances."""
     found = data.observations(0, data.observation_count)
     maxima: dict[str, list[float]] = {}
     for number, maximum in zip(found.tensors, found.figure("maximum").tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""A model of Keras is watched while it fits, on each backend that is installed."""
+"""A Keras model is watched while it fits, on each installed backend."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ def recorded(folder: Path) -> RecordedData:
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[str, Path, Path]]:
-    """A function that gives what was caught on a backend, and the folders of a watched and of a caught training."""
+    """A function that returns what was caught on a backend, and the folders of a watched and a caught training."""
 
     @cache
     def fit(backend: str) -> tuple[str, Path, Path]:

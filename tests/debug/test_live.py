@@ -1,4 +1,4 @@
-"""Arrays that are shown while they change: nothing is kept until somebody looks, and no more than is asked for."""
+"""Arrays shown while they change: nothing is kept until somebody looks, and then no more than is asked for."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Trainings that go bad at step 500, each by another cause: the verdict names the very operation and its line."""
+"""Trainings that go bad at step 500, each for another reason: the verdict names the exact operation and line."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ BAD_STEP = 500
 
 
 class Network(nn.Module):  # type: ignore[misc]
-    """What its last layer gives goes through a function that the batch can break."""
+    """Its last layer's output goes through a function that the batch can break."""
 
     def __init__(self, break_it: Callable[[torch.Tensor], torch.Tensor]) -> None:
         super().__init__()
@@ -199,7 +199,7 @@ def test_numpy_names_the_function_and_its_line(tmp_path: Path) -> None:
 
 
 class Trainer:
-    """A training of two optimizers with a schedule, and gradients that are scaled."""
+    """A training with two optimizers, a schedule, and scaled gradients."""
 
     def __init__(self) -> None:
         torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Arrays as pictures: how they are laid out, what is left out of large ones, and what their pixels are."""
+"""Arrays as pictures: their layout, what is left out of large ones, and what their pixels are."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_tensors_of_low_precision_are_shown() -> None:
 
 
 def test_of_a_large_array_only_what_is_shown_is_read() -> None:
-    # A view of one number: to touch all of it would take gigabytes.
+    # A view of one number: touching all of it would take gigabytes.
     huge = np.broadcast_to(np.float32(1), (10**6, 10**6))
     plane = laid_out(huge)
     assert plane.values.size == plane.shown <= MOST_PIXELS

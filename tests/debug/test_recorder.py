@@ -15,7 +15,7 @@ from stepscope.summary.debugger.recordings import read_recording
 
 
 class Figures:
-    """Figures that are there already."""
+    """Figures that are already here."""
 
     is_here = True
 
@@ -30,7 +30,7 @@ class Figures:
 
 
 class OnDevice:
-    """Figures of one value that a device has not worked out yet: of two elements, of which some are NaN."""
+    """Figures of one value, not yet computed by the device: two elements, of which some are NaN."""
 
     is_here = False
 

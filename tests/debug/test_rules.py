@@ -1,4 +1,4 @@
-"""What each rule finds in values and in curves, and what it leaves alone."""
+"""What each rule finds in values and curves, and what it leaves alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ ONE = np.ones(100)
 
 
 def recorded(tensors: Sequence[WatchedTensor], steps: Sequence[Sequence[Any]]) -> Recorded:
-    """Return a recording of a value of each tensor in each step."""
+    """Return a recording with one value of each tensor per step."""
     count = len(tensors) * len(steps)
     return Recorded(
         tensors,

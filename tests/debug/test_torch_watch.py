@@ -1,4 +1,4 @@
-"""A model of PyTorch is watched while it is trained."""
+"""A PyTorch model is watched while it is trained."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a watcher of PyTorch can do besides: operations, compiled models, live tensors, dumps, nothing at all."""
+"""What else a PyTorch watcher can do: operations, compiled models, live tensors, dumps, nothing at all."""
 
 import json
 import re
@@ -101,7 +101,7 @@ def test_the_first_difference_of_a_compiled_model_from_an_eager_one(tmp_path: Pa
 
     eager = trained("eager", 1.0, compiled=False)
     same = compare(eager, trained("compiled", 1.0, compiled=True), 1e-5)
-    # Of what is inside of the compiled one, parameters, gradients and updates are compared.
+    # Inside the compiled model, only parameters, gradients and updates are compared.
     assert (same.differences, same.compared) == ([], 15)
     other = compare(eager, trained("other", 1.5, compiled=True), 1e-5)
     assert eager.data.tensors[other.differences[0].tensor].name == "2.weight"
@@ -258,7 +258,7 @@ def test_a_model_that_is_refused_leaves_nothing_open_and_no_recording(tmp_path: 
     before = set(threading.enumerate())
     with pytest.raises(TypeError, match="a name must be a string or a compiled regular expression, got int"):
         debug.watch(model, tmp_path, include=[1], also_tfdbg=True)  # type: ignore[list-item]
-    # Threads that earlier tests left may end meanwhile.
+    # Threads left by earlier tests may end in the meantime.
     assert set(threading.enumerate()) <= before
     assert not [run for run in open_logdir(tmp_path).runs.values() if has_recording(run)]
     with SummaryWriter(str(tmp_path / "own")) as writer:

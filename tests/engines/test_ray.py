@@ -1,4 +1,4 @@
-"""Work that can be cut on a real Ray of this machine; ``make test-engines`` installs it."""
+"""Divisible work on a real Ray cluster on this machine; ``make test-engines`` installs Ray."""
 
 from collections.abc import Iterator
 from pathlib import Path

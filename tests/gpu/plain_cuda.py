@@ -1,4 +1,4 @@
-"""A program that uses CUDA's driver alone, recorded by the collector "cupti": plain_cuda.py LOGDIR."""
+"""A program that uses only the CUDA driver, recorded by the collector "cupti": plain_cuda.py LOGDIR."""
 
 import ctypes
 import sys
@@ -45,7 +45,7 @@ done:
 
 
 class Cuda:
-    """The driver's functions, which raise what they return."""
+    """The driver's functions, which raise any error code that they return."""
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL("libcuda.so.1")
@@ -62,7 +62,7 @@ class Cuda:
 
 
 def main(logdir: str) -> None:
-    """Scales an array on the GPU, once a step."""
+    """Scales an array on the GPU, once per step."""
     cuda = Cuda()
     device, context, module, function = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
     data, copied = ctypes.c_uint64(), ctypes.c_uint64()

@@ -52,7 +52,7 @@ def missing(package: str) -> str:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a program's recording wrote."""
+    """The output of a program's recording."""
 
     trace: Trace
     step_stats: StepStats
@@ -75,7 +75,7 @@ def run(program: str, folder: Path) -> Recorded:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """A program on the driver alone, by the collector "cupti"."""
+    """A program that uses only the driver, recorded by the collector "cupti"."""
     if reason := missing("cupti"):
         pytest.skip(reason)
     return run("plain_cuda.py", tmp_path_factory.mktemp("plain"))
@@ -83,14 +83,14 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 @pytest.fixture(scope="module")
 def torch_loop(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """A training loop of PyTorch, by the collector "torch"."""
+    """A PyTorch training loop, recorded by the collector "torch"."""
     if reason := missing("torch"):
         pytest.skip(reason)
     return run("torch_cuda.py", tmp_path_factory.mktemp("torch"))
 
 
 def of_category(trace: Trace, category: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Slices of a category: index, name and arguments."""
+    """The slices of a category: index, name and arguments."""
     if category not in trace.categories:
         return
     number = trace.categories.index(category)
@@ -108,7 +108,7 @@ def scopes(trace: Trace, name: str) -> list[tuple[int, int]]:
 
 
 def launches(trace: Trace) -> dict[int, tuple[int, int]]:
-    """By correlation, when the host made the call."""
+    """When the host made each call, by correlation."""
     return {
         arguments["correlation"]: span(trace, index)
         for category in ("cuda_driver", "cuda_runtime")

@@ -1,4 +1,4 @@
-"""The collector "nvml" beside nvidia-smi; skipped where there is no NVIDIA GPU."""
+"""The collector "nvml" compared with nvidia-smi; skipped where there is no NVIDIA GPU."""
 
 import shutil
 import subprocess

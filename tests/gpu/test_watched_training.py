@@ -1,4 +1,4 @@
-"""A model that trains on an NVIDIA GPU is watched; skipped where there is none."""
+"""Watching a model that trains on an NVIDIA GPU; skipped where there is none."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ class Logarithm(nn.Module):  # type: ignore[misc]
 
 
 def watched(folder: Path, device: str) -> tuple[RecordedData, list[str]]:
-    """Train for nineteen steps, of which the eighteenth takes the logarithm of zero; return what was recorded."""
+    """Train for nineteen steps, the eighteenth of which takes the logarithm of zero; return what was recorded."""
     model = nn.Sequential(nn.Linear(3, 4), Logarithm(), nn.Linear(4, 1)).to(device)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -40,7 +40,7 @@ def watched(folder: Path, device: str) -> tuple[RecordedData, list[str]]:
 
 def test_a_bad_step_between_recorded_ones_is_found_in_the_ring(tmp_path: Path) -> None:
     data, messages = watched(tmp_path, "cuda")
-    # A step's figures come to the host after it, so that the ring has gone on by one when they are judged.
+    # A step's figures reach the host after the step, so the ring has advanced by one when they are judged.
     assert sorted(set(data.observations(0, 10**6).steps.tolist())) == [0, 10, 16, 17, 18]
     assert messages[0] == "1 has 8 -Inf of 8 elements, where all should be finite"
     verdict = debug.first_bad(data)

@@ -1,4 +1,4 @@
-"""A training loop of PyTorch on a GPU, recorded by the collector "torch": torch_cuda.py LOGDIR."""
+"""A PyTorch training loop on a GPU, recorded by the collector "torch": torch_cuda.py LOGDIR."""
 
 import sys
 from pathlib import Path

@@ -15,7 +15,7 @@ Scalars = Mapping[str, Mapping[str, list[tuple[int, float]]]]
 
 @pytest.fixture(scope="session")
 def scalars() -> Callable[[Path], Scalars]:
-    """Reads a log directory: (step, value) by run and tag."""
+    """Reads a log directory into (step, value) pairs by run and tag."""
 
     def read(logdir: Path) -> Scalars:
         return {

@@ -1,4 +1,4 @@
-"""The core needs no framework, and an integration says what it lacks."""
+"""The core needs no framework, and an integration reports what is missing."""
 
 import subprocess
 import sys

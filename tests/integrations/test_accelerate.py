@@ -1,4 +1,4 @@
-"""The tracker for Accelerate, in a program of one process."""
+"""The tracker for Accelerate, in a single-process program."""
 
 from collections.abc import Callable
 from pathlib import Path

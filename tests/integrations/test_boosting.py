@@ -1,4 +1,4 @@
-"""Callbacks for XGBoost and LightGBM, in trainings of tiny models."""
+"""Callbacks for XGBoost and LightGBM, used while training tiny models."""
 
 from collections.abc import Callable
 from pathlib import Path

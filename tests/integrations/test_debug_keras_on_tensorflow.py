@@ -1,4 +1,4 @@
-"""A model of Keras on TensorFlow is watched while it fits: in graphs, and eagerly."""
+"""Watching a Keras model on TensorFlow while it fits: in graphs, and eagerly."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""`StepscopeCallback` beside Transformers' ``TensorBoardCallback``, in one training of a tiny model."""
+"""`StepscopeCallback` compared with Transformers' ``TensorBoardCallback`` in one training run of a tiny model."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`StepscopeCallback` beside Keras's own callback, which needs TensorFlow, in one training."""
+"""`StepscopeCallback` compared with Keras's own callback, which needs TensorFlow, in one training run."""
 
 import os
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def model_with_words() -> Any:
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The log directories of Keras's callback and of ours, of the same training."""
+    """The log directories of Keras's callback and of ours, from the same training run."""
     folder = tmp_path_factory.mktemp("logs")
     theirs, ours = folder / "theirs", folder / "ours"
     for logdir in (theirs, ours):
@@ -99,11 +99,11 @@ def test_histograms_have_the_same_buckets(logs: tuple[Path, Path]) -> None:
         for index in range(len(series.steps)):
             peer, own = series.read(index).buckets, ours[tag].read(index).buckets
             if peer[0, 0] == peer[-1, 1]:
-                # A weight of one value: their buckets all have the same edges and the last holds all.
+                # For a weight with one value, all of their buckets have the same edges and the last holds all.
                 assert own.tolist() == [peer[-1].tolist()], tag
                 continue
             np.testing.assert_allclose(own[:, :2], peer[:, :2], rtol=1e-5, atol=1e-7, err_msg=tag)
-            # A value on an edge may fall to either side, for they compute in float64 of TensorFlow.
+            # A value on an edge may fall to either side, because theirs are computed in TensorFlow's float64.
             assert np.abs(own[:, 2] - peer[:, 2]).sum() <= 2, tag
             assert own[:, 2].sum() == peer[:, 2].sum(), tag
 

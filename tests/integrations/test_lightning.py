@@ -1,4 +1,4 @@
-"""`StepscopeLogger` beside Lightning's ``TensorBoardLogger``, in one training."""
+"""`StepscopeLogger` compared with Lightning's ``TensorBoardLogger`` in one training run."""
 
 import os
 import pickle
@@ -69,7 +69,7 @@ def fit(folder: Path, *loggers: Any) -> pl.Trainer:
 
 
 def layout(folder: Path) -> list[str]:
-    """All files and folders, event files without what differs in their names."""
+    """All files and folders; event files appear without the varying parts of their names."""
     return sorted(
         os.path.join(path.parent.relative_to(folder), "events" if "tfevents" in path.name else path.name)
         for path in folder.rglob("*")
@@ -77,7 +77,7 @@ def layout(folder: Path) -> list[str]:
 
 
 def messages(folder: Path) -> dict[str, Any]:
-    """What is said of hyperparameters, by tag."""
+    """The hyperparameter messages, by tag."""
     found = {}
     for run in open_logdir(folder).runs.values():
         for tag, series in run.series.items():
@@ -88,7 +88,7 @@ def messages(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The folders of Lightning's logger and of ours, of the same training."""
+    """The folders of Lightning's logger and of ours, from the same training run."""
     folder = tmp_path_factory.mktemp("lightning")
     theirs, ours = folder / "theirs", folder / "ours"
     settings: dict[str, Any] = {"prefix": "line", "sub_dir": "events"}
@@ -108,7 +108,7 @@ def test_scalars_are_the_same(folders: tuple[Path, Path], scalars: Callable[[Pat
 
 def test_folders_and_files_are_the_same(folders: tuple[Path, Path]) -> None:
     theirs, ours = folders
-    # Checkpoints are of the first logger, which is theirs.
+    # Checkpoints belong to the first logger, which is theirs.
     assert layout(ours) == [path for path in layout(theirs) if "checkpoints" not in path]
     hparams = "lightning_logs/version_0/events/hparams.yaml"
     assert (ours / hparams).read_text() == (theirs / hparams).read_text() != ""

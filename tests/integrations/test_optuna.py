@@ -1,4 +1,4 @@
-"""The callback for Optuna, in a study of few trials."""
+"""The callback for Optuna, in a study with a few trials."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The output for the logger of Stable-Baselines3, beside its own for TensorBoard."""
+"""The output for the Stable-Baselines3 logger, compared with the library's own TensorBoard output."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def test_what_a_training_and_its_callbacks_record(tmp_path: Path) -> None:
     logger.record("loss", np.float32(0.25))
     logger.dump(100)
     logger.record("film", Video(torch.zeros(1, 2, 3, 8, 8, dtype=torch.uint8), 4))
-    # Theirs needs moviepy for it.
+    # Theirs needs moviepy for videos.
     outputs[0].write(logger.name_to_value, logger.name_to_excluded, 101)
     logger.name_to_value.clear()
     logger.close()

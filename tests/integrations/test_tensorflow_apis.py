@@ -30,14 +30,14 @@ SOUND = RANDOM.uniform(-1, 1, (2, 50, 2)).astype(np.float32)
 
 
 def shown(encoded: bytes) -> Any:
-    """Pixels instead of PNG, which two encoders may write in two ways."""
+    """Pixels instead of PNG, because two encoders may write the same image differently."""
     if not encoded.startswith(b"\x89PNG"):
         return encoded
     return np.asarray(Image.open(io.BytesIO(encoded)).convert("RGBA")).tolist()
 
 
 def essence(value: Summary.Value) -> Any:
-    """Tag, metadata but for the data class, which TensorFlow leaves to its readers, and payload."""
+    """Tag, metadata without the data class (which TensorFlow leaves to its readers), and payload."""
     metadata = value.metadata
     plugin = (metadata.plugin_data.plugin_name, metadata.summary_description, metadata.display_name)
     kind = value.WhichOneof("value")
@@ -53,7 +53,7 @@ def essence(value: Summary.Value) -> Any:
             payload = (numbers.dtype, numbers.shape, numbers.tobytes())
         case "histo":
             histo = value.histo
-            # They are added up in another order.
+            # The two libraries add the numbers up in a different order.
             sums = [float(f"{number:.9g}") for number in (histo.sum, histo.sum_squares)]
             payload = (histo.min, histo.max, histo.num, sums, list(histo.bucket_limit), list(histo.bucket))
         case "audio":
@@ -75,7 +75,7 @@ def events(folder: Path) -> list[Any]:
 
 
 def all_described(found: list[Any]) -> list[Any]:
-    """With a tag's metadata at each of its values: TensorFlow writes it once, Stepscope as often as it comes."""
+    """Repeats a tag's metadata at each value: TensorFlow writes it once, Stepscope as often as it comes."""
     first: dict[str, Any] = {}
     return [
         (step, what, [(tag, first.setdefault(tag, metadata), *rest) for tag, metadata, *rest in values])

@@ -1,4 +1,4 @@
-"""Checkpoints that TensorFlow writes, read without it."""
+"""Checkpoints written by TensorFlow, read without it."""
 
 from pathlib import Path
 from typing import Any

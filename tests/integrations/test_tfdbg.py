@@ -25,7 +25,7 @@ def read_once(target: Callable[[], None], _: float) -> tuple[threading.Event, No
 
 
 def train() -> None:
-    """Something eager, nested functions, a loop, a text, more dimensions than a debug tensor has, and values that are
+    """Something eager, nested functions, a loop, text, more dimensions than a debug tensor has, and values that are
     not finite.
     """
     tf.reshape(tf.range(8.0), [2, 1, 2, 1, 2, 1, 1])
@@ -45,7 +45,7 @@ def train() -> None:
 
 
 def assert_same_answers(folder: Path) -> Any:
-    """Asserts that all routes answer as TensorBoard does, and returns its multiplexer."""
+    """Asserts that all routes answer as TensorBoard does, and returns TensorBoard's multiplexer."""
     theirs = multiplexers.DebuggerV2EventMultiplexer(str(folder))
     client = client_of(folder)
 
@@ -99,7 +99,7 @@ def test_what_tensorflow_dumps(tmp_path: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize(
-    # TensorBoard waits for a lock that it holds itself where it looks for alerts in whole tensors.
+    # TensorBoard waits for a lock that it holds itself when it looks for alerts in full tensors.
     "mode", [mode for mode in MODES if mode != tfdbg.FULL_TENSOR], ids=tfdbg.TensorDebugMode.Name
 )  # fmt: skip
 def test_what_is_written_here(tmp_path: Path, mode: tfdbg.TensorDebugMode) -> None:

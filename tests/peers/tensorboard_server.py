@@ -1,4 +1,4 @@
-"""TensorBoard in this process, over a log directory as it is now, with every point kept."""
+"""TensorBoard in this process, serving a log directory in its current state with every point kept."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""Device analyses against HolisticTraceAnalysis' figures of the same traces."""
+"""Device analyses compared with HolisticTraceAnalysis' figures for the same traces."""
 
 import gzip
 import json
@@ -75,7 +75,7 @@ def test_temporal_breakdown_of_kernels_that_overlap(peer: Callable[[str], Path])
     facts, figures = opened_trace(peer(f"{RECORDED}.json.gz"))
     (theirs,) = figures["get_temporal_breakdown"][0]
     (ours,) = temporal_breakdown(facts, waits_are_work=True).to_dicts()
-    # Waits that are on no stream are idle time there.
+    # HTA counts waits that are on no stream as idle time.
     assert microseconds(ours["compute_ns"]) == pytest.approx(theirs["compute_time(us)"], abs=0.001)
     assert microseconds(ours["span_ns"]) == pytest.approx(theirs["kernel_time(us)"], abs=0.001)
 
@@ -87,7 +87,7 @@ def test_kinds_of_work(opened: Opened) -> None:
         " + ".join(names[part] for part in row["kernel_type"].split(" overlapping ")): row["sum"]
         for row in figures["get_gpu_kernel_breakdown"][0]
     }
-    # It takes the waits of streams for events for computation.
+    # HTA counts the waits of streams for events as computation.
     waited = 6 if facts.slices("synchronization", on_device=True).size else 0
     ours = {row["work"]: microseconds(row["duration_ns"]) for row in work_breakdown(facts).to_dicts()}
     assert ours | {"computation": ours["computation"] + waited} == theirs
@@ -115,7 +115,7 @@ def test_kernels_and_copies_by_name(opened: Opened) -> None:
         theirs = [row[f"{key} (us)"] for key in ("sum", "max", "min", "mean")]
         own = [microseconds(int(value)) if index < 3 else value / 1000 for index, value in enumerate(ours[row["name"]])]
         assert counted[row["name"]] == 1
-        # Where it merges rare kernels into "others", its max, min and mean are those of the sums.
+        # Where HTA merges rare kernels into "others", its max, min and mean are those of the sums.
         assert own[0] == theirs[0]
         if theirs[1] != theirs[0]:
             assert own == pytest.approx([*theirs, row["stddev"]], abs=1e-6)
@@ -125,7 +125,7 @@ def test_kernels_and_copies_by_name(opened: Opened) -> None:
 def test_idle_time_by_cause(opened: Opened) -> None:
     facts, figures = opened
     rows = idle_time(facts).to_dicts()
-    # Its figures have two decimals.
+    # HTA's figures have two decimals.
     assert {(row["stream"], row["cause"]): microseconds(row["idle_ns"]) for row in rows} == {
         (row["stream"], row["idle_category"]): pytest.approx(row["idle_time"], abs=0.0101)
         for row in figures["get_idle_time_breakdown"][0]
@@ -157,8 +157,8 @@ def test_bandwidth(opened: Opened, request: pytest.FixtureRequest) -> None:
         for row in figures["get_memory_bw_summary"][0]
     }
     if "diff_test" in request.node.name:
-        # Copies follow one another at once there. Its order of equal times is that of a sort that is not stable, and
-        # residues of its sums, 1e-16 and the like, count as bandwidths: more points than the copies have ends.
+        # In this trace, copies follow one another at once. HTA orders equal times by a sort that is not stable, and
+        # residues of its sums, such as 1e-16, count as bandwidths: it has more points than the copies have ends.
         assert theirs.pop("DtoD")[3] == 0
         series = bandwidth_over_time(facts)
         assert len(series.filter(series["direction"] == "DtoD")) == 2 * int(
@@ -183,7 +183,7 @@ def test_queue_length(opened: Opened) -> None:
             assert own[key.replace("25%", "p25").replace("50%", "p50").replace("75%", "p75")] == pytest.approx(
                 row[f"('queue_length', '{key}')"]
             )
-        # Changes at equal times come in no particular order there; ours begin with the launches.
+        # HTA leaves changes at equal times in no particular order; ours begin with the launches.
         lengths = series.filter(series["stream"] == stream)
         times, values = lengths["time_ns"].to_numpy(), lengths["length"].to_numpy()
         change = np.diff(values, prepend=0)
@@ -225,7 +225,7 @@ def test_every_kernel_of_the_file_is_classified(
         ("hta/a100_rank0_108936_events", 550),
         ("hta/a100_rank0_108936_events", 551),
         ("hta/sampled_rank-0", 551),
-        # A step whose pace is the GPU's, and one whose pace is the host's.
+        # One step paced by the GPU, and one paced by the host.
         (RECORDED, 5),
         (RECORDED, 6),
     ],
@@ -233,7 +233,7 @@ def test_every_kernel_of_the_file_is_classified(
 def test_critical_path(peer: Callable[[str], Path], name: str, step: int) -> None:
     facts, figures = opened_trace(peer(f"{name}.json.gz"))
     path = path_of(facts, step=step, inferred=False)
-    # It knows no backlog: its path begins at the first kernel behind that. And calls that copy or ask take no time.
+    # HTA knows no backlog: its path begins at the first kernel after it. And calls that copy or query take no time.
     backlog = np.flatnonzero(path.bound == BOUNDS.index("backlog"))
     chosen = path.explained & (np.arange(len(path.bound)) > (backlog[0] + 1 if len(backlog) else -1))
     timeless = ("cudaMemcpyAsync", "cudaEventQuery")
@@ -250,7 +250,7 @@ def test_critical_path(peer: Callable[[str], Path], name: str, step: int) -> Non
     ],
 )
 def test_kernels_are_those_that_the_file_calls_so(peer: Callable[[str], Path], name: str) -> None:
-    """Annotations on streams, of which AMD's trace has some, are none."""
+    """Annotations on streams, some of which occur in AMD's trace, are not kernels."""
     path = peer(name)
     content = json.loads(gzip.decompress(path.read_bytes()))
     durations = [

@@ -1,4 +1,4 @@
-"""Analyses of StepStats and of a CPU profile, against independent sums over what the files hold."""
+"""Analyses of StepStats and of a CPU profile, compared with independent sums over the contents of the files."""
 
 import gzip
 import json
@@ -72,7 +72,7 @@ def test_operators_and_memory_of_a_cpu_profile(peer: Callable[[str], Path], name
     assert set(ours) == {event["name"] for event in calls}
     counts = Counter(event["name"] for event in calls)
     whole = [name for name, row in ours.items() if row["calls"] == counts[name]]
-    # A few calls repeat the one around them, and count as one with it.
+    # A few calls repeat the enclosing call, and the two count as one.
     assert len(whole) > 0.8 * len(ours)
     assert all(row["calls"] <= counts[name] for name, row in ours.items())
     for name in whole:
@@ -91,7 +91,7 @@ def test_calls_and_times_of_operators_are_those_that_pytorch_adds_up(peer: Calla
     ours = {row["name"]: row for row in operators(facts).to_dicts()}
     assert len(ours) > 20
     for name, row in ours.items():
-        # Calls that repeat the one around them count as one with it.
+        # A call that repeats the enclosing call counts as one with it.
         assert row["calls"] <= theirs[name]["calls"]
         if row["calls"] == theirs[name]["calls"]:
             assert row["host_total_ns"] / 1000 == pytest.approx(theirs[name]["total_us"], abs=0.001 * row["calls"])

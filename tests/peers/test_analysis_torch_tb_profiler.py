@@ -1,4 +1,4 @@
-"""Step, operator and kernel figures against those that torch-tb-profiler expects of its own sample trace."""
+"""Step, operator and kernel figures compared with those that torch-tb-profiler expects of its own sample trace."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ NAMES = {
 
 @pytest.fixture(scope="module", params=["kineto/resnet50_num_workers_0.pt.trace", "pack/kineto/rank-0"])
 def name(request: pytest.FixtureRequest) -> str:
-    """Of a trace, without its ending."""
+    """The name of a trace, without its extension."""
     return str(request.param)
 
 
@@ -110,6 +110,6 @@ def test_kernels(facts: Facts, expected: dict[str, Any]) -> None:
         assert ("Yes" if row["tensor_cores"] else "No", row["count"]) == (used, calls)
         assert [row[key] / 1000 for key in ("total_ns", "max_ns", "min_ns")] == [total, largest, smallest]
         assert round(row["mean_ns"] / 1000) == mean
-        # Rounded to two digits there, halves to either side.
+        # torch-tb-profiler rounds to two digits, with halves going either way.
         assert row["blocks_per_sm"] == pytest.approx(blocks, abs=0.00501)
         assert row["occupancy_percent"] == pytest.approx(occupancy, abs=0.00501)

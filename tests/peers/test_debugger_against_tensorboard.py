@@ -1,4 +1,4 @@
-"""The routes of TensorBoard's debugger, beside TensorBoard's own answers about real dumps."""
+"""The routes of TensorBoard's debugger, compared with TensorBoard's own answers about real dumps."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def get(client: TestClient, route: str, **query: Any) -> Any:
 
 @pytest.fixture(params=[f"{folder}/{mode}" for folder in FOLDERS for mode in ANSWERED], scope="module")
 def both(request: pytest.FixtureRequest, peer: Peer) -> tuple[TestClient, Any]:
-    """A server over a dump, and what TensorBoard says of it, by route."""
+    """A server over a dump, and TensorBoard's answers about it, by route."""
     theirs = json.loads(peer(f"{request.param}.tensorboard.json").read_text())
     return client_of(peer(request.param)), theirs
 
@@ -99,7 +99,7 @@ def test_what_is_refused(both: Both) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_whole_tensors_are_answered_as_those_of_other_modes(peer: Peer, folder: str) -> None:
-    """TensorBoard never answers about this dump, of the same program as the others."""
+    """TensorBoard never answers about this dump, which comes from the same program as the others."""
     client = client_of(peer(f"{folder}/FULL_TENSOR"))
     counts = [get(client, route, run=RUN)["num_digests"] for route in ("execution/digests", "graph_execution/digests")]
     shapes = json.loads(peer(f"{folder}/SHAPE.tensorboard.json").read_text())[RUN]

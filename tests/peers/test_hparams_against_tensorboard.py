@@ -1,4 +1,4 @@
-"""The hparams routes beside TensorBoard's own answers, on sessions of several groups, types and ends."""
+"""The hparams routes compared with TensorBoard's answers, for sessions of several groups, types and endings."""
 
 import json
 import math
@@ -64,7 +64,7 @@ REQUESTS = {
 @pytest.fixture(scope="module", params=["sessions alone", "with an experiment"])
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Both:
     if request.param == "sessions alone":
-        # Of rates that are not all numbers, TensorBoard computes a wrong interval.
+        # For rates that are not all numbers, TensorBoard computes a wrong interval.
         logdir = write_sessions(tmp_path_factory.mktemp("sessions"))
     else:
         logdir = write_sessions(tmp_path_factory.mktemp("sessions"), lone_rate=math.nan)
@@ -82,7 +82,7 @@ def answers(both: Both, path: str, request: dict[str, Any], **query: Any) -> tup
 
 
 def in_order(experiment: dict[str, Any]) -> dict[str, Any]:
-    """TensorBoard lists the texts of a domain in any order."""
+    """Sorts the texts of a domain, because TensorBoard lists them in any order."""
     for info in experiment["hparamInfos"]:
         if "domainDiscrete" in info:
             info["domainDiscrete"].sort(key=str)

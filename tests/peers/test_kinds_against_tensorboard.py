@@ -1,4 +1,4 @@
-"""Decodes what PyTorch and TensorFlow wrote, and compares with what TensorBoard serves of it."""
+"""Decodes what PyTorch and TensorFlow wrote, and compares it with what TensorBoard serves."""
 
 import html
 import io
@@ -85,7 +85,7 @@ def test_histograms(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
     def matches(point: tuple[float, int, Any], served: list[Any]) -> None:
         assert point[:2] == tuple(served[:2])
         stored = np.array(served[2]).reshape(-1, 3)
-        # TensorBoard rounds older histograms to float32; newer ones it serves as they are.
+        # TensorBoard rounds older histograms to float32; it serves newer ones unchanged.
         ours = point[2].buckets
         rounded = ours.astype(np.float32).astype(np.float64)
         assert np.array_equal(ours, stored) or np.array_equal(rounded, stored)
@@ -123,7 +123,7 @@ def test_audio(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
         (clip,) = point[2].clips
         assert (clip.content_type, clip.label) == (served["contentType"], served["label"])
         with wave.open(io.BytesIO(clip.encoded)) as reader:
-            # A tone of two seconds at most; TensorBoard's dump has no samples to compare.
+            # A tone of at most two seconds; TensorBoard's dump has no samples to compare.
             assert (reader.getframerate(), reader.getsampwidth(), reader.getnchannels()) == (8000, 2, 1)
             assert 0 < reader.getnframes() <= 16000
 
@@ -181,7 +181,7 @@ def test_layouts(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
     layouts = [point[2] for tags in case[0]["custom_scalars"].values() for points in tags.values() for point in points]
     assert bool(layouts) == bool(served)
     for layout in layouts:
-        # Every run of PyTorch's has the same layout, so that it is what TensorBoard makes of all of them.
+        # All of PyTorch's runs have the same layout, so TensorBoard makes the same one from all of them.
         assert json_format.MessageToDict(layout, always_print_fields_with_no_presence=True) == served
 
 

@@ -1,4 +1,4 @@
-"""Real traces of PyTorch on GPUs, read as the torch collector reads its own, against the same files read directly."""
+"""Real PyTorch traces from GPUs, read as the torch collector reads its own and compared with direct reads."""
 
 import gzip
 from collections import Counter

@@ -1,6 +1,6 @@
-"""The panel's tables of other tools' traces, number for number those of the analyses.
+"""The panel's tables for other tools' traces are, number for number, those of the analyses.
 
-That the analyses' figures are those of the other tools is what the tests beside this one check.
+The other tests in this folder check that the analyses' figures match those of the other tools.
 """
 
 import csv
@@ -63,7 +63,7 @@ TRACES = [
 
 
 def _shown_roofline(trace: Trace) -> pl.DataFrame:
-    """Without the columns that are empty where the device's peaks are not known."""
+    """Without the columns that are empty when the device's peaks are not known."""
     frame = roofline(trace)
     return frame.drop("efficiency_percent", "bound_by") if frame["bound_by"].is_null().all() else frame
 
@@ -100,7 +100,7 @@ def source(request: pytest.FixtureRequest, peer: Peer) -> TraceSource:
 
 
 def shown(analyzed_traces: AnalyzedTraces, question: PageRequest, *sources: TraceSource) -> Answer:
-    """What a page shows, made as the page makes it."""
+    """What a page shows, built the way the page builds it."""
     answer = answer_of(analyzed_traces, question, sources[0].id, sources)
     parts: Sequence[Any] = [
         page_lead(question, answer.analyzed, answer.tables, "light"),
@@ -113,7 +113,7 @@ def shown(analyzed_traces: AnalyzedTraces, question: PageRequest, *sources: Trac
 
 
 def check_rows(table: Table) -> None:
-    """The rows that the grid gets, number for number."""
+    """Checks the rows that the grid gets, number for number."""
     listed = {row["@row"]: row for row in rows(table)}
     whole = table.frame.head(FIRST_ROWS if table.is_cut else MOST_ROWS)
     spread = None if table.spread is None else table.spread(range(len(whole)))
@@ -148,7 +148,7 @@ def test_tables_are_the_analyses(analyzed_traces: AnalyzedTraces, source: TraceS
             assert found == dict(trace.losses.counts)
             continue
         make = OWN.get(table.name)
-        # From a trace that nothing was worked out of before.
+        # From a trace for which nothing has been computed before.
         expected = report.table(trace, table.name) if make is None else make(question, trace)
         if source.kind != "run_metadata" and table.name.startswith(("tfprof", "advice")):
             expected = expected.clear()
@@ -168,7 +168,7 @@ def test_operators_are_those_of_each_grouping(analyzed_traces: AnalyzedTraces, s
 
 
 def check_groups(table: Table, sums: Sequence[str]) -> None:
-    """Groups are the sums of what is in them."""
+    """Checks that each group is the sum of its rows."""
     groups = table.groups
     assert groups is not None
     inside = (

@@ -1,4 +1,4 @@
-"""What reductions of kept facts give of traces that other tools wrote, beside plain sums over the whole traces."""
+"""Reductions of kept facts from other tools' traces, compared with plain sums over the whole traces."""
 
 import gzip
 from collections import Counter, defaultdict
@@ -43,7 +43,7 @@ def whole(path: str) -> Facts:
 
 
 def plain_collectives(ranks: Whole) -> list[tuple[Any, ...]]:
-    """Joined by step, sort, sequence number and place; kept where all ranks took part that could."""
+    """Joined by step, kind, sequence number and place; kept if all ranks that could take part did."""
     members: dict[str, set[int]] = defaultdict(set)
     found: dict[tuple[Any, ...], dict[int, int]] = defaultdict(dict)
     for rank, facts in ranks.items():
@@ -112,7 +112,7 @@ def plain_steps(ranks: Whole) -> list[tuple[Any, ...]]:
 
 
 def by_name(found: Mapping[str, Mapping[int, tuple[int, int]]]) -> list[tuple[Any, ...]]:
-    """From how often and how long each rank had each name."""
+    """From the count and total time that each rank has for each name."""
     rows = []
     for name, ranks in found.items():
         took = {rank: each for rank, (_, each) in ranks.items()}
@@ -170,7 +170,7 @@ def plain_resources(ranks: Whole) -> list[tuple[Any, ...]]:
 
 
 def kept(paths: list[str], folder: Path) -> CollectedRanks:
-    """The facts of traces, from the files in which they are kept."""
+    """The facts of traces, read from the files in which they are kept."""
     store = FactStore(str(folder))
     *_, made = gather(paths, store, engine="threads")
     assert made.complete, made.failures

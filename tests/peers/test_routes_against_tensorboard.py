@@ -1,4 +1,4 @@
-"""TensorBoard's read routes, beside its own answers: those of a dump, and those of TensorBoard itself."""
+"""TensorBoard's read routes, compared with dumped answers and with TensorBoard itself."""
 
 import json
 import math
@@ -40,27 +40,27 @@ def answers(dump: Path) -> Any:
 
 @pytest.fixture(scope="module", params=LOGDIRS)
 def pair(request: pytest.FixtureRequest, peer: Peer) -> tuple[TestClient, Any]:
-    """A server over a log directory, and what TensorBoard says about it."""
+    """A server over a log directory, and TensorBoard's answers about it."""
     dump = answers(peer(f"{request.param}.tensorboard.json"))
     return client_of(peer(LOGDIRS[request.param])), dump
 
 
 def difference(path: str, ours: Any, theirs: Any) -> str:
-    """The first place where two answers differ; empty where they are equal. Floats may differ by float32 rounding."""
+    """The first place where two answers differ; empty if they are equal. Floats may differ by float32 rounding."""
     if isinstance(theirs, float | int) and isinstance(ours, float | int):
         return "" if math.isclose(ours, theirs, rel_tol=1e-6, abs_tol=1e-7) else f"{path}: {ours} for {theirs}"
     if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
         pairs = enumerate(zip(ours, theirs, strict=True))
         return next((found for i, (a, b) in pairs if (found := difference(f"{path}[{i}]", a, b))), "")
     if isinstance(theirs, dict) and isinstance(ours, dict) and theirs.keys() == ours.keys():
-        # What fetches a picture or a clip is each server's own.
+        # Each server has its own keys for fetching a picture or a clip.
         keys = [key for key in theirs if key not in ("query", "imageId")]
         return next((found for key in keys if (found := difference(f"{path}.{key}", ours[key], theirs[key]))), "")
     return "" if ours == theirs else f"{path}: {ours!r} for {theirs!r}"
 
 
 def named(tags: Any) -> Any:
-    """Tags as TensorBoard's page shows them: the tag where there is no display name."""
+    """Tags as TensorBoard's page shows them: the tag itself where there is no display name."""
     if isinstance(tags, list):
         return sorted(tags)
     return {tag: {**about, "displayName": about["displayName"] or tag} for tag, about in tags.items()}
@@ -112,7 +112,7 @@ def all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=[*LOGDIRS, "all kinds"])
 def both(request: pytest.FixtureRequest, peer: Peer, all_kinds: Path) -> tuple[TestClient, TensorBoard]:
-    """A server over a log directory, and TensorBoard."""
+    """A server over a log directory, and TensorBoard over the same one."""
     logdir = all_kinds if request.param == "all kinds" else peer(LOGDIRS[request.param])
     return client_with_companions(logdir), tensorboard_of(logdir)
 
@@ -121,7 +121,7 @@ Both = tuple[TestClient, TensorBoard]
 
 
 def same_json(both: Both, path: str, **query: Any) -> Any:
-    """Asserts that both answer the same, and returns it."""
+    """Asserts that both answers are the same, and returns the answer."""
     client, tensorboard = both
     theirs = tensorboard.json(path, **query)
     assert difference(path, client.get(f"/data/{path}", params=query).json(), theirs) == ""
@@ -153,7 +153,7 @@ def test_environment_and_listing(both: Both) -> None:
     assert {key: ours[key] for key in ours if key not in ("version", "window_title")} == {
         key: theirs[key] for key in ours if key not in ("version", "window_title")
     }
-    # TensorBoard's listing looks for embeddings in a thread, and says at first that there are none.
+    # TensorBoard's listing looks for embeddings in a thread, and at first reports that there are none.
     embeddings = tensorboard.json("plugin/projector/runs")
     listing = client.get("/data/plugins_listing").json()
     names = listing.keys() - {"projector"}

@@ -1,4 +1,4 @@
-"""The same calls to PyTorch's writer, to tensorboardX's and to ours, read back by ours."""
+"""The same calls to PyTorch's writer, to tensorboardX's and to ours, all read back by our reader."""
 
 import importlib
 import io
@@ -53,7 +53,7 @@ def writers(peer: str) -> list[tuple[str, Any]]:
 
 @pytest.fixture
 def both(peer: str, tmp_path: Path) -> tuple[Snapshot, Snapshot]:
-    """What we read of our run and of theirs."""
+    """Our run and theirs, both read by our reader."""
     for folder, writer_class in writers(peer):
         write(writer_class(str(tmp_path / folder)))
     return open_logdir(tmp_path / "ours"), open_logdir(tmp_path / "theirs")
@@ -75,7 +75,7 @@ def test_curves(both: tuple[Snapshot, Snapshot]) -> None:
 
 
 def test_sound(tmp_path: Path) -> None:
-    # tensorboardX needs another package for it.
+    # tensorboardX needs another package for audio.
     theirs = pytest.importorskip("torch.utils.tensorboard", reason="PyTorch is not installed").SummaryWriter
     heard = []
     for folder, writer_class in (("ours", SummaryWriter), ("theirs", theirs)):
@@ -86,7 +86,7 @@ def test_sound(tmp_path: Path) -> None:
         with wave.open(io.BytesIO(clip.encoded)) as reader:
             heard.append(np.frombuffer(reader.readframes(1000), "<i2").astype(int))
             assert (step, kind, reader.getparams()[:4]) == (1, "audio", (1, 2, 8000, 100))
-    # They cut off what we round.
+    # They truncate what we round.
     assert np.abs(heard[0] - heard[1]).max() <= 1
 
 
@@ -111,7 +111,7 @@ NUMBERS_OF_PYTORCH = ["1.5", b"2.5", Decimal("3.5"), Fraction(1, 2), *NUMBERS]
 
 
 def oddly(writer: Any, numbers: Sequence[Any]) -> list[str]:
-    """Writes what is not a plain int or float, and returns which steps were refused."""
+    """Writes values that are not a plain int or float, and returns the steps that were refused."""
     refused = []
     for step in [*STEPS, *NOT_STEPS]:
         try:

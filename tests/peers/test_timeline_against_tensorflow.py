@@ -1,4 +1,4 @@
-"""Event for event, what TensorFlow's own ``Timeline`` made of the same StepStats."""
+"""Timelines compared, event for event, with those of TensorFlow's own ``Timeline`` for the same StepStats."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def in_order(trace: Any) -> str:
-    """As text, so that the order of events and of their fields counts."""
+    """The trace as text, so that the order of events and of their fields counts."""
     return json.dumps(trace)
 
 

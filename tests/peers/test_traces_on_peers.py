@@ -1,4 +1,4 @@
-"""Traces that other tools wrote, against an independent count of what they hold."""
+"""Traces written by other tools, compared with an independent count of their contents."""
 
 import gzip
 import json
@@ -81,12 +81,12 @@ def slices(trace: Trace) -> Iterator[tuple[str, int, int]]:
 
 
 def objects(events: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, int, int], dict[str, Any]]]:
-    """The time from the making of each object to its deletion, with the arguments of its only snapshot."""
+    """The time from the creation of each object to its deletion, with the arguments of its only snapshot."""
     made: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for event in sorted((e for e in events if e.get("ph") in ("N", "O", "D")), key=lambda event: event["ts"]):
         key = event["pid"], event["id"], event["name"]
         if event["ph"] == "N":
-            # Of an operation that took no time, the snapshot is dated before the making.
+            # For an operation that took no time, the snapshot is dated before the creation.
             made.setdefault(key, []).insert(0, event)
         elif event["ph"] == "O":
             made.setdefault(key, []).append(event)
@@ -117,7 +117,7 @@ def check_against_events(trace: Trace, events: list[dict[str, Any]]) -> None:
 
 
 class ChromeTrace(NamedTuple):
-    """A trace as it is read, and the events of its file."""
+    """A parsed trace, and the events of its file."""
 
     name: str
     trace: Trace
@@ -174,7 +174,7 @@ def test_launch_arrows_join_equal_correlations(peer: Callable[[str], Path], name
 
 
 def test_a_gpus_modules_and_operations_are_those_of_xprof_step_by_step(peer: Callable[[str], Path]) -> None:
-    """Kernels of three steps of one program follow one another; xprof names its lines by the stream."""
+    """Kernels of three steps of one program follow one another; xprof names its lines after the stream."""
     trace = read_trace(peer("pack/gpu/jax.xplane.pb").read_bytes(), name="jax")
     events = [event for event in events_of(peer("pack/gpu/jax.xprof_trace.json")) if event]
     lines = {
@@ -196,7 +196,7 @@ def test_a_gpus_modules_and_operations_are_those_of_xprof_step_by_step(peer: Cal
 
 def test_a_gpus_kernels_come_from_the_calls_that_xprof_joins_them_to(peer: Callable[[str], Path]) -> None:
     trace = read_trace(peer("pack/gpu/jax.xplane.pb").read_bytes(), name="jax")
-    # Both ends of an arrow are in one flow of xprof, whose lowest two bits are the direction.
+    # xprof puts both ends of an arrow into one flow, whose lowest two bits are the direction.
     flows = {
         (event["name"], nanoseconds(event["ts"]), nanoseconds(event["dur"])): int(event["args"]["flow"]) >> 2
         for event in events_of(peer("pack/gpu/jax.xprof_trace.json"))
@@ -228,7 +228,7 @@ def test_timelines_of_tensorflow_are_read_under_every_option(peer: Callable[[str
 def test_every_node_of_step_stats_is_a_slice(peer: Callable[[str], Path], name: str) -> None:
     data = peer(name).read_bytes()
     trace = read_trace(data, name=name)
-    # The synthetic files have every activity of a GPU under stream:all too.
+    # The synthetic files also list every GPU activity under stream:all.
     repeating = ("/stream:all", "/memcpy") if "gen1" not in name else ("/stream:all",)
     nodes = [
         node
@@ -249,7 +249,7 @@ def test_every_node_of_step_stats_is_a_slice(peer: Callable[[str], Path], name: 
         assert (trace.losses.counts, on_gpu) == ({}, [])
         return
     in_pack = name.startswith("pack/")
-    # An operation of these begins before the one that it reads from has ended.
+    # In these files, an operation begins before the one that it reads from has ended.
     back = {"arrow back in time": 1} if in_pack and "_1." in name else {}
     assert trace.losses.counts == {"stored twice, shown once": 8 if in_pack else 60, **back}
     activities = {

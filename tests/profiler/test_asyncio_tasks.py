@@ -47,7 +47,7 @@ def record(main: Callable[[], object], **options: Any) -> Collected:
 
 
 def runs(collected: Collected) -> list[Record]:
-    """When tasks ran, by start."""
+    """The periods in which tasks ran, by start."""
     found = [each for each in collected.records if not each.lane.thread_name.startswith("asyncio tasks")]
     return sorted(found, key=lambda each: each.start_ns)
 
@@ -58,7 +58,7 @@ def lives(collected: Collected) -> dict[str, Record]:
 
 
 def outcomes(collected: Collected) -> dict[str, dict[str, Any]]:
-    """The arguments of lives, without times and places."""
+    """The arguments of task lives, without times and places."""
     left_out = ("run_us", "awaited_us", "file", "line", "coroutine")
     return {
         name: {key: value for key, value in each.args.items() if key not in left_out}
@@ -392,7 +392,7 @@ def test_no_more_is_kept_than_allowed_and_the_rest_is_counted() -> None:
     assert sum(by_name(limited)) == 6
     (note,) = limited.notes
     assert "lives of asyncio's tasks were not recorded, as 6 are kept at most" in note
-    # A life that is kept counts all its runs, also those that are not.
+    # A life that is kept counts all of its runs, including those that are not kept.
     assert outcomes(limited)["x0: child"] == {"resumptions": 3}
     assert sum(by_name(record(lambda: asyncio.run(run()), max_slices=0))) == 0
     assert kept_runs + kept_lives > 6
@@ -435,7 +435,7 @@ def test_an_event_loop_that_is_not_of_asyncio_is_an_error(monkeypatch: pytest.Mo
         AsyncioTaskCollector().start(RecordingClock(time))
 
 
-# What asyncio promises, with a recording and without.
+# Guarantees of asyncio, with and without a recording.
 
 Story = Callable[[], Coroutine[Any, Any, Any]]
 

@@ -1,4 +1,4 @@
-"""Asking other processes: what is written of their answers, which are not trusted, and what is said if none come."""
+"""Asking other processes: how their untrusted answers are written, and what is reported if none come."""
 
 import gzip
 import io
@@ -136,7 +136,7 @@ def test_no_host_leads_out_of_the_log_directory(tmp_path: Path, host: Any, name:
 
 
 def overlapping() -> io.BytesIO:
-    """Two entries over the same bytes, as in an archive that unpacks to far more than it is."""
+    """Two entries over the same bytes, as in an archive that unpacks to far more than its own size."""
     packed = archive(("a.trace.json.gz", TRACE), ("b.tfevents.1", b""))
     content = bytearray(packed.getvalue())
     first = content.find(b"PK\x01\x02")
@@ -238,14 +238,14 @@ def test_what_a_process_says_is_no_command_to_the_terminal(tmp_path: Path) -> No
 
 @contextmanager
 def answering(*answers: bytes) -> Iterator[Address]:
-    """Something that listens, reads a request, and answers each connection with the next bytes."""
+    """Listens, reads a request, and answers each connection with the next bytes."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
             for answer in answers:
                 connection, _ = listener.accept()
                 with connection, connection.makefile("rb") as request:
-                    # Whole: where something of it is left unread, the client is told that the connection was reset.
+                    # Read all of it: if anything is left unread, the client gets a connection reset.
                     request.readline()
                     headers = parse_headers(request)
                     request.read(int(headers.get("Content-Length", 0)))
@@ -398,7 +398,7 @@ def test_programs_are_captured_together(tmp_path: Path) -> None:
     assert isinstance(first, Capture)
     assert isinstance(second, Capture)
     assert (first.files.pid, second.files.pid) == (one.pid, two.pid)
-    # One folder, in which two of one host stand side by side.
+    # One folder, in which the traces of two processes on one host lie side by side.
     assert first.files.trace_path.parent == second.files.trace_path.parent
     names = {first.files.trace_path.name, second.files.trace_path.name}
     assert names == {f"{first.files.host}.trace.json.gz", f"{first.files.host}.2.trace.json.gz"}

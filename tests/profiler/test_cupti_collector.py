@@ -1,4 +1,4 @@
-"""CUPTI's activities as records; the library itself runs in tests/gpu, where there is a GPU."""
+"""CUPTI's activities as records; the library itself is tested in tests/gpu, where there is a GPU."""
 
 import ctypes
 import json
@@ -23,7 +23,7 @@ from stepscope.profiler.step_stats import step_stats_from_records
 from stepscope.profiler.traces import trace_of_step_stats
 from stepscope.summary.errors import UserError
 
-# Objects with the attributes that cupti-python 13.4.0 documents, of which 12.6.0 has all that are read.
+# Objects with the attributes that cupti-python 13.4.0 documents; 12.6.0 has all of those that are read.
 
 
 def on_stream(kind: int, start: int, end: int, correlation: int, **more: Any) -> SimpleNamespace:
@@ -247,7 +247,7 @@ def test_names_are_demangled_by_the_systems_cpp_library() -> None:
 
 
 class StandIn:
-    """Answers as ``cupti.cupti`` does, with activities of the test."""
+    """Answers as ``cupti.cupti`` does, with activities supplied by the test."""
 
     def __init__(self, *found: SimpleNamespace, unsupported: int = 0, refuses: Exception | None = None) -> None:
         self.found = found
@@ -416,7 +416,7 @@ def test_without_a_driver_or_the_package_nothing_is_recorded_and_the_error_says_
 
 
 def records_can_be_made() -> bool:
-    """Whether cupti-python makes empty records; before version 13 it has only those of its own buffers."""
+    """Whether cupti-python can create empty records; before version 13 it has only those of its own buffers."""
     try:
         return int(version("cupti-python").partition(".")[0]) >= 13
     except PackageNotFoundError:

@@ -18,7 +18,7 @@ from stepscope.profiler.traces import load_trace
 
 
 class Recorded:
-    """What a collector records inside of ``with``."""
+    """What a collector records inside the ``with`` block."""
 
     def __init__(self, **options: int) -> None:
         self.collector = DataLoadingCollector(**options)
@@ -34,7 +34,7 @@ class Recorded:
 
 
 class Squares(IterableDataset[int]):  # type: ignore[misc] # untyped
-    """Of an iterable data set, the number of batches is not known before."""
+    """An iterable data set, whose number of batches is not known in advance."""
 
     def __iter__(self) -> Iterator[int]:
         return iter([0, 1, 4, 9])

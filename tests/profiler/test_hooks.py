@@ -21,7 +21,7 @@ from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 
 class Clock:
-    """Shows what it was set to."""
+    """Returns the time that it was set to."""
 
     def __init__(self) -> None:
         self.seconds = 50.0
@@ -55,7 +55,7 @@ def timelines(folder: Path) -> dict[str, list[str]]:
 
 
 def tags(logdir: Path) -> dict[str, tuple[list[int], RunMetadata]]:
-    """Steps and the last message by tag, of all RunMetadata in the event files."""
+    """Steps and last message by tag, for all RunMetadata in the event files."""
     runs = open_logdir(logdir).runs
     return {
         tag: (series.steps.tolist(), series.read(len(series.steps) - 1))
@@ -102,7 +102,7 @@ def test_a_timeline_is_what_tensorflow_makes_of_the_step_stats(tmp_path: Path) -
 
 
 class Device:
-    """A collector of one kernel, which serves one recording after another."""
+    """A collector that reports one kernel and serves one recording after another."""
 
     def __init__(self) -> None:
         self.recordings = 0
@@ -131,7 +131,7 @@ def test_what_collectors_record_is_in_the_timeline(tmp_path: Path) -> None:
 def test_dataflow_and_memory_are_shown_on_demand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, show_dataflow: bool, show_memory: bool
 ) -> None:
-    # No collector says which tensors there were, so that a timeline could show the difference.
+    # No collector reports tensors, so a timeline could not show the difference.
     requested = []
 
     def shown(step_stats: Any, **arguments: Any) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def test_steps_that_the_loop_counts_itself_do_not_cut_the_recording(tmp_path: Pa
 
 
 def test_a_step_is_finished_when_its_loop_says_so(tmp_path: Path) -> None:
-    # It counted as unfinished, since no step began after it.
+    # The step once counted as unfinished, because no step began after it.
     train(ProfilerHook(save_steps=1, output_dir=tmp_path, collectors=[]), 2)
     assert "unfinished" not in (tmp_path / "timeline-1.json").read_text()
 
@@ -229,7 +229,7 @@ def test_a_step_is_left_out_while_another_recording_runs(tmp_path: Path, caplog:
     with profiler.Profile(tmp_path / "own", collectors=[]) as own:
         train(hook, 6)
     assert timelines(tmp_path / "hook") == {}
-    # One in an interval, not one in every step from the first that was due.
+    # One message per interval, not one for every step from the first that was due.
     assert [record.getMessage().split(":")[0] for record in caplog.records] == ["step 3 is not recorded"]
     assert "a recording is already running" in caplog.text
     assert own.recording is not None

@@ -26,7 +26,7 @@ TARGETS = FEATURES.sum(axis=1, keepdims=True)
 
 
 class Clock:
-    """Each reading is a quarter of a second after the one before."""
+    """Each reading is a quarter of a second after the previous one."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -211,7 +211,7 @@ def fit_words(callback: StepscopeCallback, model: Any) -> None:
 
 
 def config(path: Path) -> dict[str, tuple[list[int], str, str]]:
-    """Shape, file and labels' file by name."""
+    """Shape, file and label file by name."""
     parsed = text_format.Parse((path / "projector_config.pbtxt").read_text(), ProjectorConfig())
     return {
         info.tensor_name: (list(info.tensor_shape), info.tensor_path, info.metadata_path) for info in parsed.embeddings
@@ -284,7 +284,7 @@ def test_chosen_batches_are_recorded_into_the_run_of_the_training(
         batches = [event["args"]["batch"] for event in events if event["name"] == "train batch"]
         assert [f"step_{batch}" for batch in batches] == tags
         unfinished = [event["name"] for event in events if event.get("args", {}).get("unfinished")]
-        # Training ended in the step of batch 6, which was not the last to record.
+        # Training ended in the step of batch 6, which was not the last one to record.
         assert unfinished == (["ProfilerStep#6"] if profile_batch == "5,9" else [])
     with pytest.raises(NotStartedError):
         profiler.stop()

@@ -1,4 +1,4 @@
-"""Windows, coverage and search against plain oracles."""
+"""Windows, coverage and search, compared with plain oracles."""
 
 import json
 from itertools import pairwise
@@ -17,7 +17,7 @@ from stepscope.summary.errors import UserError
 
 
 def trace_of(*slices: tuple[str, int, int, int]) -> Trace:
-    """A trace of (name, thread, start in us, duration in us)."""
+    """A trace of (name, thread, start in us, duration in us) tuples."""
     events: list[dict[str, Any]] = [
         {"ph": "X", "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur} for name, tid, ts, dur in slices
     ]
@@ -93,7 +93,7 @@ def test_coverage_is_the_busy_fraction_of_each_lane() -> None:
 
 
 def test_the_longest_possible_trace_has_a_coverage() -> None:
-    # Times far enough on either side of zero differ by more than 64 bits hold: coverage wrote beyond its array.
+    # Times far enough on either side of zero differ by more than 64 bits hold: coverage once wrote past its array.
     first, last = -(-EARLIEST_NS // 1000), LATEST_NS // 1000
     trace = trace_of(("a", 1, first, 1), ("b", 2, last, LONGEST_NS // 1000), ("c", 3, -1, LONGEST_NS // 1000))
     begin, end = span_ns(trace)

@@ -1,4 +1,4 @@
-"""What of a trace is lost, what is only remarked, and when it was."""
+"""What was lost from a trace, what is merely noted, and when it happened."""
 
 from stepscope.profiler.trace import Losses
 from stepscope.profiler.traces.losses import arrows_with_one_end, events_not_as_stored, examples_since, moment

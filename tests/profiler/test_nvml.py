@@ -21,13 +21,13 @@ UUIDS = ["GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "GPU-8932aaaa-1111-2222-333
         ("1", [1]),
         ("2,0", [2, 0]),
         (" 2 , 0 ", [2, 0]),
-        # What follows something invalid is not visible: this is the example of NVIDIA's guide.
+        # Nothing after an invalid entry is visible: this is the example in NVIDIA's guide.
         ("0,2,-1,1", [0, 2]),
         ("3,0", []),
         ("NoDevFiles", []),
         (UUIDS[2], [2]),
         ("GPU-0123,GPU-8932f", [2, 0]),
-        # Not the beginning of one alone.
+        # The prefix of more than one UUID.
         ("GPU-8932", []),
         ("1,1", []),
         ("MIG-5c6b1c5e-1b0a-5c1f-a4a1-ab0f0d5a3d2c", ["MIG-5c6b1c5e-1b0a-5c1f-a4a1-ab0f0d5a3d2c"]),
@@ -74,7 +74,7 @@ class FakeError(Exception):
 
 
 class FakeNvml:
-    """The part of pynvml that is used, for a machine with GPUs that are not here."""
+    """The part of pynvml that is used, simulating GPUs that this machine does not have."""
 
     NVMLError = FakeError
     NVML_ERROR_NOT_SUPPORTED = 3
@@ -113,7 +113,7 @@ class FakeNvml:
     def nvmlDeviceGetMemoryInfo(self, gpu: int, version: int = 1) -> Any:  # noqa: N802
         if version not in self.memory_versions:
             raise FakeError(self.NVML_ERROR_FUNCTION_NOT_FOUND, "Function Not Found")
-        # The first counts what the driver reserves too.
+        # Version 1 also counts the memory that the driver reserves.
         return SimpleNamespace(used=(1000 if version == self.nvmlMemory_v2 else 1500) + gpu)
 
     def nvmlDeviceGetPowerUsage(self, gpu: int) -> int:  # noqa: N802

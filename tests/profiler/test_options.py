@@ -25,7 +25,7 @@ def without_collections() -> Iterator[None]:
 
 
 class FakeClock:
-    """Shows what it was set to, which is also the wall time."""
+    """Returns the time that it was set to, which is also the wall time."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -52,7 +52,7 @@ def test_the_defaults_are_those_of_tensorflow() -> None:
         ({"python_tracer_level": 2}, "python_tracer_level must be a whole number from 0 to 1, got 2"),
         ({"device_tracer_level": None}, "device_tracer_level must be a whole number from 0 to 1, got None"),
         ({"delay_ms": -1}, "delay_ms must be .*milliseconds from now, 0 or more, got -1"),
-        # Times would have become floats, which hold nanoseconds since the epoch to a few hundred only.
+        # Times would become floats, which hold nanoseconds since the epoch only to within a few hundred.
         ({"delay_ms": 0.5}, "delay_ms must be whole milliseconds from now, 0 or more, got 0.5"),
     ],
 )
@@ -63,7 +63,7 @@ def test_what_is_no_option_is_refused(arguments: Any, message: str) -> None:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Says what the machine has, and makes options choose collectors by name only."""
+    """Describes the machine's equipment, and makes options choose collectors by name only."""
     found = {"torch": False, "cupti": False, "pynvml": False}
     cuda = SimpleNamespace(is_available=lambda: found["torch"])
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
@@ -114,7 +114,7 @@ def test_scopes_are_recorded_from_level_one_on(tmp_path: Path, level: int, names
 
 
 class Delayed:
-    """A recording on a clock set by hand that keeps what happens from 10 ms on."""
+    """A recording, on a manually set clock, that keeps what happens from 10 ms on."""
 
     def __init__(self, logdir: Path) -> None:
         self.clock = FakeClock()
@@ -164,7 +164,7 @@ def test_what_happens_before_the_delay_is_over_is_not_kept(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_recording_that_stops_before_its_delay_is_over_says_so(tmp_path: Path, steps: int) -> None:
-    # It ended with a ValueError, in the training's last line.
+    # This once ended with a ValueError, in the training program's last line.
     delayed = Delayed(tmp_path)
     for step in range(steps):
         if step:
@@ -177,7 +177,7 @@ def test_a_recording_that_stops_before_its_delay_is_over_says_so(tmp_path: Path,
 
 
 def test_the_delay_counts_through_a_warm_up(tmp_path: Path) -> None:
-    # The end of the warm-up ended the delay too.
+    # The end of the warm-up once ended the delay too.
     delayed = Delayed(tmp_path)
     delayed.scope("warm", 1, 2)
     delayed.session.forget()

@@ -29,7 +29,7 @@ MICROSECOND = 1000
 
 @pytest.fixture(autouse=True)
 def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No collection of garbage in a recording; afterwards no recording runs, and no scratch directory is left."""
+    """No garbage collection during a recording; afterwards no recording runs, and no scratch directory is left."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
@@ -75,7 +75,7 @@ def test_the_steps_asked_for_are_traced(tmp_path: Path, trace_steps: Any, record
 
 
 def test_steps_are_chosen_as_tensorflow_does_where_its_graph_is_hardly_covered(tmp_path: Path) -> None:
-    # The first step after ten is traced, and then what TensorFlow's generator of random numbers says, up to step 99.
+    # The first step after ten is traced, then those chosen by TensorFlow's random number generator, up to step 99.
     draws = random.Random(111)
     expected = (11, *(step for step in range(12, LAST_AUTO_STEP + 1) if draws.randint(0, 10) < 2))
     with ProfileContext(tmp_path / "out", collectors=[]) as context:
@@ -189,7 +189,7 @@ def test_views_are_taken_of_all_that_was_traced_so_far(tmp_path: Path) -> None:
     assert context.get_profiles("graph")[6]["name"].to_list() == ["model/layer 1", "model/layer 3", "model/layer 6"]
     assert set(context.get_profiles("advise")[6]["checker"]) == {"expensive_operation"}
 
-    # What the dump of a step says is what the view of that step said.
+    # The dump of a step matches the view of that step.
     dumped = Profiler()
     dumped.add_step(0, RunMetadata.FromString((tmp_path / "out" / "profile_6").read_bytes()))
     assert dumped.profile_operations().equals(context.get_profiles("op")[6])
@@ -355,7 +355,7 @@ def test_other_wrong_arguments_are_refused(tmp_path: Path) -> None:
 
 
 class Device:
-    """A collector of a kernel of 2 microseconds."""
+    """A collector that reports a kernel of 2 microseconds."""
 
     def start(self, clock: RecordingClock) -> None:
         self.clock = clock

@@ -28,10 +28,10 @@ HERE = __name__
 
 
 class FakeClock:
-    """Every reading is 10 ns after the one before; the recording begins at 1000.
+    """Every reading is 10 ns after the previous one; the recording begins at 1000.
 
-    A real clock may tell the same time twice, and then calls do not say what they ran within. No function in Python
-    reads this one, which would be recorded.
+    A real clock may return the same time twice, which hides what a call ran within. No Python function reads this one,
+    as that function would be recorded.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ def numbers() -> Iterator[int]:
 
 
 def own_notes(notes: Iterable[str]) -> list[str]:
-    """Without the one on threads, which earlier tests may have left."""
+    """Without the note on threads, which earlier tests may have left running."""
     return [note for note in notes if "that ran already when the recording started" not in note]
 
 
@@ -85,7 +85,7 @@ def record(function: Callable[[], object], clock: Clock | None = None, **options
 
 
 def tree(records: list[Record] | Any) -> list[str]:
-    """A line per call, indented by what it ran within; fails where calls of one lane overlap only in part."""
+    """A line per call, indented by what it ran within; fails if calls on one lane overlap only in part."""
     lines: list[str] = []
     running: list[int] = []
     for each in sorted(records, key=lambda each: each.start_ns):
@@ -282,7 +282,7 @@ def test_a_thread_that_threading_does_not_know() -> None:
 
 @pytest.fixture
 def waiting() -> Iterator[Callable[[], None]]:
-    """Makes a thread that runs already call `parent`."""
+    """Makes a thread that is already running call `parent`."""
     begin, done = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -362,7 +362,7 @@ def test_modules_are_chosen_by_name() -> None:
     assert modules(include="json") == {"json"}
     assert modules(include=["json", HERE], exclude=["json"]) == {here}
     assert {"json", here} <= modules(include=[])
-    # What was left out is asked about again when other options are given.
+    # Modules that were left out are checked again when other options are given.
     assert modules(include=["json"]) == {"json"}
 
 
@@ -381,7 +381,7 @@ def test_short_calls_are_left_out() -> None:
 
     made = record(run, time).records
     kept = record(run, time, min_duration_ns=5_000_000).records
-    # A short call lasts as long as its thread waits for a processor: which are left out is for their times to say.
+    # A short call lasts as long as its thread waits for a processor, so only the times tell which calls are left out.
     assert {"run", "slow"} <= {each.name.rpartition(".")[2] for each in kept}
     assert min(each.duration_ns for each in kept) >= 5_000_000
     assert len(kept) < len(made)
@@ -479,7 +479,7 @@ def test_a_collector_serves_one_recording_after_another() -> None:
 
 
 def test_greenlets_and_the_like_do_not_break_it() -> None:
-    # What switches stacks makes calls end that are not the innermost.
+    # Code that switches stacks ends calls that are not the innermost.
     collector = PythonCallCollector(include=["test_python_calls"])
     collector.start(RecordingClock(FakeClock()))
     calls: Any = collector._calls
@@ -492,7 +492,7 @@ def test_greenlets_and_the_like_do_not_break_it() -> None:
 
 
 def recordings_of_a_child(collector: PythonCallCollector) -> int:
-    """How many calls the collector has in a forked process."""
+    """The number of calls that the collector has in a forked process."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -600,7 +600,7 @@ def test_nothing_is_left_behind() -> None:
 
 
 class Neighbor:
-    """A collector of this package's kind that runs a thread, and calls functions of Python to start and to stop."""
+    """A collector of this package's kind that runs a thread, and calls Python functions when it starts and stops."""
 
     def start(self, clock: RecordingClock) -> None:
         parent()

@@ -40,7 +40,7 @@ def test_the_shortest_recording_has_two_samples_of_everything() -> None:
 
 def test_the_counters_follow_what_the_process_takes(tmp_path: Path) -> None:
     collector = ResourceCollector(interval=3600)
-    # What earlier tests left would go meanwhile.
+    # Otherwise leftovers of earlier tests would be freed in between.
     gc.collect()
     ended = threading.Event()
     threads = [threading.Thread(target=ended.wait) for _ in range(20)]
@@ -49,7 +49,7 @@ def test_the_counters_follow_what_the_process_takes(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     files = [(tmp_path / str(number)).open("w") for number in range(5)]
-    # Nothing but work of one thread until here: one processor.
+    # Only one thread works until here: one processor.
     worked = time.process_time_ns() + 200_000_000
     while time.process_time_ns() < worked:
         pass
@@ -61,7 +61,7 @@ def test_the_counters_follow_what_the_process_takes(tmp_path: Path) -> None:
         thread.join()
     memory = found[RSS.name, RSS.series].values
     assert len(held) // 2 <= memory[1] - memory[0]
-    # Threads of earlier tests and of the test runner may begin or end meanwhile.
+    # Threads of earlier tests and of the test runner may begin or end in between.
     assert 15 <= found[THREADS.name, THREADS.series].values[1] - found[THREADS.name, THREADS.series].values[0] <= 25
     assert (
         found[OPEN_FILES.name, OPEN_FILES.series].values[1] - found[OPEN_FILES.name, OPEN_FILES.series].values[0] == 5

@@ -16,10 +16,10 @@ MS = 1_000_000
     [
         (0, 0, 20 * MS),
         (19 * MS, 0, 20 * MS),
-        # One that is missed does not move those that follow.
+        # A missed sample does not shift those that follow.
         (47 * MS, 0, 60 * MS),
         (20 * MS, 0, 40 * MS),
-        # 2 ms are a twentieth of 40.
+        # 2 ms are a twentieth of 40 ms.
         (20 * MS, 2 * MS, 60 * MS),
         (20 * MS, 1 * MS, 40 * MS),
     ],
@@ -87,7 +87,7 @@ def test_values_and_rates() -> None:
         counters.add(KEY, at * MS, value)
     for at, total in ((10, 1000), (30, 1200), (50, 1200)):
         counters.add_total(RATE, at * MS, total)
-    # A rate stands where its time begins, and lasts until the last total.
+    # A rate is placed where its period begins, and lasts until the last total.
     assert counters.series(1_000_000_000) == [
         CounterSeries(*KEY, [1_010_000_000, 1_030_000_000], [5.0, 7.0]),
         CounterSeries(*RATE, [1_010_000_000, 1_030_000_000, 1_050_000_000], [10_000.0, 0.0, 0.0]),
@@ -96,7 +96,7 @@ def test_values_and_rates() -> None:
 
 
 def test_the_rate_of_a_very_short_time_is_no_value_of_its_own() -> None:
-    # A clock tick of 10 ms in the last microsecond of a recording was ten thousand processors.
+    # A clock tick of 10 ms in the last microsecond of a recording once counted as ten thousand processors.
     counters = Counters(0.02)
     for at, total in ((0, 0.0), (19 * MS, 0.0), (20 * MS, 1.0)):
         counters.add_total(RATE, at, total)

@@ -43,13 +43,13 @@ def actions_of(plan: Callable[[int], Any], steps: int) -> str:
 
 
 def planned(letters: str) -> Callable[[int], ProfilerAction]:
-    """A schedule that does what each letter says, and nothing after."""
+    """A schedule that follows the letters, one per step, and then does nothing."""
     actions = {letter: action for action, letter in LETTERS.items()}
     return lambda step: actions[letters[step]] if step < len(letters) else NONE
 
 
 def train(profile: Profile, steps: int, *, last: bool = True) -> None:
-    """Runs steps with one scope each; ``last`` says whether the last one ends."""
+    """Runs steps with one scope each; ``last`` tells whether the last one ends."""
     with profile:
         for step in range(steps):
             with annotate(f"work {step}"):
@@ -138,7 +138,7 @@ def test_numbers_that_make_no_schedule_are_refused(arguments: Any, message: str)
 
 
 def test_cycles_are_recordings_without_their_warm_up(tmp_path: Path) -> None:
-    # The step of the warm-up was in the recording, some nanoseconds long, and the last step counted as unfinished.
+    # The recording once included the warm-up step, some nanoseconds long, and the last step counted as unfinished.
     profile = Profile(tmp_path, schedule=schedule(wait=1, warmup=1, active=2, repeat=3), collectors=[])
     train(profile, 13)
     assert recorded(profile) == [(2, 3), (6, 7), (10, 11)]
@@ -148,7 +148,7 @@ def test_cycles_are_recordings_without_their_warm_up(tmp_path: Path) -> None:
 
 
 def test_a_last_step_in_which_nothing_was_recorded_is_in_the_recording(tmp_path: Path) -> None:
-    # It was taken for one that began when the loop was over, and left out.
+    # It was once taken for a step that began after the loop was over, and left out.
     profile = Profile(tmp_path, schedule=schedule(wait=0, warmup=1, active=2, repeat=1), collectors=[])
     with profile:
         for _ in range(4):
@@ -218,7 +218,7 @@ def test_steps_have_the_numbers_of_the_program_and_the_schedule_its_own(tmp_path
 
 
 def test_a_number_that_is_none_changes_nothing(tmp_path: Path) -> None:
-    # The step was counted before the number was looked at, so that the schedule was one step ahead.
+    # The step was once counted before the number was checked, so the schedule was one step ahead.
     with Profile(tmp_path, schedule=planned(".S"), collectors=[]) as profile:
         with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
             profile.step("1")  # type: ignore[arg-type]
@@ -258,7 +258,7 @@ def test_each_recording_is_told_once_it_is_written(tmp_path: Path) -> None:
 
     profile = Profile(tmp_path, schedule=planned("S.rSr"), collectors=[], on_recording=tell)
     train(profile, 5, last=False)
-    # After the second comes the next at once, so it runs already.
+    # The next one follows the second at once, so it is already running.
     assert reported == [((0,), True), ((2, 3), False), ((4,), True)]
 
 
@@ -271,7 +271,7 @@ def test_without_a_schedule_all_is_one_recording(tmp_path: Path) -> None:
 
 
 def test_a_profile_may_be_used_again(tmp_path: Path) -> None:
-    # The schedule went on where the last block had ended.
+    # The schedule once continued where the last block had ended.
     profile = Profile(tmp_path, first_step=0, schedule=planned(".S"), collectors=[])
     train(profile, 3)
     train(profile, 3)
@@ -314,7 +314,7 @@ def test_what_is_no_action_is_refused_and_what_was_recorded_is_kept(tmp_path: Pa
 
 def test_one_recording_at_a_time(tmp_path: Path) -> None:
     with Profile(tmp_path, schedule=planned(".S"), collectors=[]) as profile:
-        # Also while the schedule waits: the step that it wants would be taken away from it.
+        # Also while the schedule waits: otherwise the step that it wants would be taken away from it.
         with pytest.raises(AlreadyStartedError, match="a process can have only one at a time"):
             profiler.start(tmp_path)
         with pytest.raises(AlreadyStartedError), Profile(tmp_path):
@@ -333,7 +333,7 @@ def test_one_recording_at_a_time(tmp_path: Path) -> None:
 
 
 def test_stop_ends_a_profile_and_what_starts_then_is_left_alone(tmp_path: Path) -> None:
-    # The end of the block stopped the recording that somebody else had started meanwhile.
+    # The end of the block once stopped a recording that somebody else had started in the meantime.
     reported: list[Recording] = []
     with Profile(tmp_path / "a", schedule=planned(".rrr"), collectors=[], on_recording=reported.append) as profile:
         with pytest.raises(NotStartedError):
@@ -374,7 +374,7 @@ class SecondTime:
 
 
 def test_a_recording_is_told_though_the_next_cannot_start(tmp_path: Path) -> None:
-    # It was written, and nobody got to know.
+    # It was once written without anybody being told.
     reported: list[Recording] = []
     plan = schedule(wait=0, warmup=0, active=1)
     profile = Profile(tmp_path, schedule=plan, collectors=[SecondTime()], on_recording=reported.append)

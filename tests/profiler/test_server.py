@@ -149,7 +149,7 @@ def test_the_first_recorded_step_has_the_number_that_the_program_gives(tmp_path:
             profiler.step(number)
             profiler.step()
             profiler.step()
-            # It is over, and the program goes on.
+            # The recording is over, and the program goes on.
             profiler.step()
         assert profile.result().steps == expected
 
@@ -292,7 +292,7 @@ def test_a_client_that_goes_away_ends_its_recording(server: Server) -> None:
             {"error": "this process is already being captured. Try again when that is finished."},
         )
     wait_until(lambda: not ask(server, "GET", "/status")[1]["recording"])
-    # The next one is answered.
+    # The next request is answered.
     wait_until(lambda: capture(server, {"steps": 1, "duration_ms": 1, "collectors": []})[0] == 504)
 
 
@@ -328,7 +328,7 @@ os.close(end)
 os.waitpid(child, 0)
 print("free")
 """
-    # Python 3.12 warns of threads beside a fork, which is what this is about.
+    # Python 3.12 warns about forking with threads, which is exactly what this tests.
     python = [sys.executable, "-W", "ignore::DeprecationWarning"]
     done = subprocess.run([*python, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert (done.stdout, done.stderr) == ("free\n", "")
@@ -349,7 +349,7 @@ QUICK = b'{"steps": 1, "duration_ms": 1, "collectors": []}'
         ("POST", "/capture", QUICK, {**JSON, "Host": ""}, 403, "this server is not called ''."),
         ("POST", "/capture", QUICK, {**JSON, "Origin": "http://localhost:6006"}, 403, "web pages are not answered."),
         ("GET", "/status", None, {"Origin": "null"}, 403, "web pages are not answered."),
-        # What a form of a page can send without asking first.
+        # Requests that a form on a page can send without a preflight.
         ("POST", "/capture", QUICK, {"Content-Type": "text/plain"}, 415, "the body is text/plain. Expected Content-T"),
         ("POST", "/capture", QUICK, {}, 415, "the body is of no type."),
         ("POST", "/capture", b"", JSON, 411, "the length of the body is not known."),

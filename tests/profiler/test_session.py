@@ -29,7 +29,7 @@ START = 1_700_000_000_000_000_000
 
 
 class FakeClock:
-    """Every reading of the counter is 1.5 microseconds after the one before."""
+    """Every reading of the counter is 1.5 microseconds after the previous one."""
 
     def __init__(self) -> None:
         self.counter = 500
@@ -61,7 +61,7 @@ class FakeWriter:
 
 
 class Recorded:
-    """A session on a fake clock that `annotate` goes to, and what it wrote."""
+    """A session on a fake clock that receives `annotate` calls, and its output."""
 
     def __init__(self, logdir: Path, *collectors: Collector) -> None:
         self.writer = FakeWriter()
@@ -211,7 +211,7 @@ def test_steps_may_be_numbered_by_the_program(recorded: Recorded) -> None:
     profiler.step()
     with annotate("x"):
         pass
-    # Numbers of NumPy could not be written as JSON when the recording stopped, and all of it was lost.
+    # NumPy numbers once could not be written as JSON when the recording stopped, and all of it was lost.
     profiler.step(np.int64(200))  # type: ignore[arg-type]
     with annotate("x"):
         pass
@@ -236,7 +236,7 @@ def test_functions_may_be_annotated_before_a_recording_starts(recorded: Recorded
 
 
 def test_annotated_coroutine_functions_last_until_they_are_awaited(recorded: Recorded) -> None:
-    # The scope ended when the coroutine was made, before anything in it ran.
+    # The scope once ended when the coroutine was created, before anything in it ran.
     @annotate("outer")
     async def outer() -> int:
         with annotate("inner"):
@@ -305,7 +305,7 @@ def test_garbage_collections_are_a_lane(recorded: Recorded) -> None:
 
 def test_any_name_and_argument_can_be_written(recorded: Recorded) -> None:
     recorded.start()
-    # A NumPy float64 is a float by inheritance, but none that could be written as JSON: the recording was lost.
+    # A NumPy float64 inherits from float, but could not be written as JSON: the recording was once lost.
     third = np.float64(0.25)
     with annotate("lone \ud800", huge=2**64, nothing=None, half=0.5, third=third, flag=True, text="\udfff"):
         pass
@@ -329,14 +329,14 @@ def test_no_trace_replaces_another(tmp_path: Path, in_utc: None) -> None:
 
 
 def test_a_name_that_another_process_takes_meanwhile_is_left_to_it(tmp_path: Path, monkeypatch: Any) -> None:
-    # Ranks of one host stop in the same second. Each saw that a name was free, and the last took it from the others.
+    # Ranks of one host stop in the same second. Each once saw that a name was free, and the last took it from the rest.
     monkeypatch.setattr(Path, "exists", lambda _: False)
     paths = [Path(write_new(tmp_path, "box", ".json", [content])) for content in (b"a", b"b")]
     assert [(path.name, path.read_bytes()) for path in paths] == [("box.json", b"a"), ("box.2.json", b"b")]
 
 
 def test_threads_write_files_of_one_name_at_once(tmp_path: Path) -> None:
-    # They shared one hidden file, which the first to finish took away from the other.
+    # They once shared one hidden file, which the first to finish took away from the other.
     both = threading.Barrier(2)
 
     def pieces(content: bytes) -> Iterator[bytes]:
@@ -351,7 +351,7 @@ def test_threads_write_files_of_one_name_at_once(tmp_path: Path) -> None:
 
 
 class CountingCollector:
-    """Tells a counter at the start, before and after the step, and once it is stopped long after the host's."""
+    """Reports a counter at the start, before and after the step, and at its stop, long after the host's."""
 
     def start(self, clock: RecordingClock) -> None:
         self.offset = clock.wall_offset_ns

@@ -31,9 +31,9 @@ ECHO = [sys.executable, "-c", "input()"]
 
 
 class Recorded:
-    """What a collector, and the children's scopes, record inside of ``with``.
+    """What a collector, and the children's scopes, record inside the ``with`` block.
 
-    Processes that were there before are left out, such as the one that multiprocessing tracks its resources with.
+    Processes that already existed are left out, such as the one with which multiprocessing tracks its resources.
     """
 
     def __init__(self, tmp_path: Path, **options: float) -> None:
@@ -58,7 +58,7 @@ class Recorded:
         self.ended = time.time_ns()
 
     def look(self, until: Callable[[], object]) -> None:
-        """Lets it look at the processes until something is seen."""
+        """Makes the collector look at the processes until something is seen."""
         give_up = time.monotonic() + 60
         while not until():
             assert time.monotonic() < give_up
@@ -66,7 +66,7 @@ class Recorded:
 
     @property
     def live(self) -> dict[int, Any]:
-        """What is known of each process that runs."""
+        """What is known about each running process."""
         return {pid: known for pid, known in self.collector._live.items() if pid not in self.others}
 
     @property
@@ -80,16 +80,16 @@ class Recorded:
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Recorded:
-    # It looks only at the start, at the end, and when it is told to.
+    # The collector looks only at the start, at the end, and when it is told to.
     return Recorded(tmp_path, interval=3600)
 
 
 @pytest.fixture(autouse=True)
 def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Not in ``tmp_path``, which is long: sockets are made there, of paths of little more than a hundred characters.
+    # Not in ``tmp_path``, which is long: sockets are made here, and their paths hold little more than 100 characters.
     folder = Path(tempfile.mkdtemp(prefix="stays-"))
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    # What earlier tests have left: it ends by itself after a while, which may be during this test.
+    # Readers left by earlier tests end on their own after a while, which may be during this test.
     end_readers()
     classes = (subprocess.Popen, multiprocessing.popen_fork.Popen)
     before = [dict(vars(each)) for each in classes]
@@ -152,7 +152,7 @@ def test_children_of_children_are_found_with_their_memory_and_processor_time(rec
         child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
         recorded.look(until=lambda: len(recorded.live) == 2)
         (grandchild,) = psutil.Process(child.pid).children()
-        # Between fork and exec it has its parent's command.
+        # Between fork and exec, the grandchild has its parent's command.
         while grandchild.cmdline() != ECHO:
             os.sched_yield()
         recorded.look(until=lambda: recorded.live[grandchild.pid].looks > 2)
@@ -194,7 +194,7 @@ def test_a_process_that_ran_before_begins_with_the_recording_and_says_so(recorde
 
 
 def test_the_start_of_a_process_that_is_only_seen_is_right(recorded: Recorded) -> None:
-    # The wall time that the system gives is up to a second off, since it knows its own boot to a second only.
+    # The wall time that the system reports is up to a second off, since it knows its own boot time only to the second.
     with recorded:
         before = time.time_ns()
         pid = os.posix_spawn("/bin/sleep", ["sleep", "600"], os.environ)
@@ -206,7 +206,7 @@ def test_the_start_of_a_process_that_is_only_seen_is_right(recorded: Recorded) -
     record = recorded.processes[pid]
     tick = 10_000_000
     assert before - 2 * tick <= record.start_ns <= after + tick
-    # It was seen dead before anybody waited for it.
+    # The process was seen dead before anybody waited for it.
     assert record.args == {
         "pid": pid,
         "parent": os.getpid(),
@@ -270,7 +270,7 @@ def test_children_of_forked_children_are_recorded_too(recorded: Recorded) -> Non
 
 
 def test_a_forked_child_does_not_end_the_recording_of_its_parent(tmp_path: Path) -> None:
-    # Its copy of the recording was stopped and written a second time, when the child left the block by its exit.
+    # The child's copy of the recording was once stopped and written again when the child left the block by its exit.
     with profiler.Profile(tmp_path, collectors=[SubprocessCollector(interval=3600)]) as profile:
         pid = os.fork()
         if pid == 0:

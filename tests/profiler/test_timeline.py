@@ -198,7 +198,7 @@ def test_no_arrow_within_one_lane() -> None:
 
 
 def test_a_node_in_a_loop_gives_its_tensor_again_under_another_identifier() -> None:
-    # Identifiers count tensors by name, so that the second "x" gets that of the "y" which comes after it.
+    # Identifiers count tensors by name, so the second "x" gets that of the "y" that comes after it.
     nodes = [
         node("x", 1, 2, outputs=[output(4)]),
         node("x", 11, 2, outputs=[output(6)]),

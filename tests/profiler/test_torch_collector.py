@@ -81,7 +81,7 @@ def recorded(collector: TorchCollector, run: Callable[[], object], clock: Any = 
 
 
 def slices(trace: Trace, name: str) -> list[tuple[int, int, str]]:
-    """Start, end and lane of the slices of a name, in order of time."""
+    """Start, end and lane of the slices with a name, in time order."""
     chosen = [index for index, number in enumerate(trace.name_id.tolist()) if trace.names[number] == name]
     return sorted(
         (int(trace.start_ns[i]), int(trace.start_ns[i] + trace.duration_ns[i]), trace.lanes[trace.lane[i]].name)
@@ -97,7 +97,7 @@ def test_a_training_loop_end_to_end(tmp_path: Path) -> None:
     assert recording.notes == ()
     assert recording.steps == (0, 1, 2)
     trace = load_trace(str(recording.trace_path))
-    # Two clocks: what ends together by one may overlap by a microsecond.
+    # Two clocks: slices that end together by one of them may overlap by a microsecond.
     assert trace.losses.counts.keys() <= {"overlaps its neighbor"}
 
     forward, linear = slices(trace, "forward"), slices(trace, "aten::linear")
@@ -231,7 +231,7 @@ def test_started_in_another_thread_it_records_all_and_may_stop_anywhere() -> Non
 
 
 def run_alone(code: str) -> list[str]:
-    """What a program prints that needs a process of its own, since it breaks PyTorch's profiler."""
+    """The output of a program that needs its own process, because it breaks PyTorch's profiler."""
     head = (
         "import threading, time, torch\n"
         "from stepscope.profiler.collectors.base import RecordingClock\n"

@@ -1,4 +1,4 @@
-"""Formats of traces are records in one list, which other distributions join."""
+"""Trace formats are records in one list, to which other distributions can add theirs."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ TAKEN = TraceReader(name="chrome", about="c", sniff=fail, read=fail)
 
 @pytest.fixture(scope="module")
 def laps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the distribution of docs/extending.md, and its file."""
+    """A folder with the distribution from docs/extending.md, and its file."""
     folder = tmp_path_factory.mktemp("laps")
     install(CHAPTER, folder, "stepscope-laps")
     return folder

@@ -21,7 +21,7 @@ def not_tracing() -> Iterator[None]:
 
 
 def allocate() -> bytearray:
-    return bytearray(10_000_000)  # the line that holds most
+    return bytearray(10_000_000)  # the line that holds the most memory
 
 
 LINE = allocate.__code__.co_firstlineno + 1

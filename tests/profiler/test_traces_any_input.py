@@ -1,4 +1,4 @@
-"""Whatever bytes come: a trace that keeps its contract, or a `TraceError`."""
+"""Any bytes give either a trace that keeps its contract, or a `TraceError`."""
 
 import gzip
 import json
@@ -89,7 +89,7 @@ def test_a_damaged_event_costs_no_other() -> None:
             damaged[byte] = replacement
             trace = read_trace(b"[" + b",".join([*parts[:10], bytes(damaged), *parts[11:]]) + b"]", name="any")
             kept = {trace.names[index] for index in trace.name_id}
-            # A quote or bracket in the wrong place may take the next event along, never more.
+            # A misplaced quote or bracket may take the next event along, but never more.
             assert kept >= {f"n{i}" for i in range(20) if i not in (10, 11)}
 
 

@@ -1,4 +1,4 @@
-"""Chrome traces: a tiny trace in, the whole table of what is read out."""
+"""Chrome traces: a tiny trace goes in, and the whole table of what is read comes out."""
 
 import gzip
 import hashlib
@@ -67,7 +67,7 @@ def test_slices_that_cross_take_another_row_and_are_counted() -> None:
 
 
 def test_times_keep_every_nanosecond_that_is_written() -> None:
-    # Read as float64, 1683564901548726.123 us would be 1683564901548726.0: such traces showed slices that overlap.
+    # Read as float64, 1683564901548726.123 us would be 1683564901548726.0: such traces once showed overlapping slices.
     text = (
         '[{"ph":"X","name":"a","pid":1,"ts":1683564901548726.123,"dur":0.0015},'
         '{"ph":"X","name":"b","pid":1,"ts":"1683564901548727.25","dur":"1e3"},'
@@ -164,7 +164,7 @@ def test_asynchronous_operations_have_lanes_of_their_own() -> None:
 
 
 def test_asynchronous_ends_find_the_innermost_begin_of_their_name() -> None:
-    # Each end searched all that was open, so that a file of many open operations took hours.
+    # Each end once searched everything that was open, so a file with many open operations took hours.
     def mark(phase: str, ts: int, name: str | None) -> dict[str, Any]:
         return {"ph": phase, "cat": "c", "ts": ts, "id": 1, "pid": 1, "tid": 1} | ({"name": name} if name else {})
 
@@ -565,11 +565,11 @@ def test_of_several_snapshots_of_an_object_each_is_shown() -> None:
         ]
     )
     assert [trace.arguments[index] for index in range(3)] == [{}, {"snapshot": 1}, {"snapshot": 2}]
-    # An end that says something itself keeps its say, and a snapshot of what was never made is all there is of it.
+    # An end with its own arguments keeps them, and an object that was never created has nothing but its snapshot.
     late = mark("O", 7, args={"snapshot": 2})
     trace = read(mark("N", 0), shown[0], mark("D", 5, args={"freed": True}), late)
     assert [trace.arguments[index] for index in range(3)] == [{"freed": True}, {"snapshot": 2}, {"snapshot": 1}]
-    # TensorFlow dates the snapshot of what took no time a microsecond before; what is earlier is of another object.
+    # TensorFlow dates the snapshot of an object that took no time 1 us early; anything earlier is of another object.
     trace = read(mark("O", 6, args={"snapshot": 3}), shown[0], mark("N", 7), mark("D", 9))
     assert table(trace) == "\n".join(
         [
@@ -610,7 +610,7 @@ def test_a_trace_of_viztracer_is_read() -> None:
     assert [(c.name, c.series, c.values.tolist()) for c in trace.counters] == [("c", "a", [1.0])]
     assert trace.epoch_ns == 1795279216339042528
     assert trace.metadata["file_info"]["functions"] == {"f (/a.py:5)": ["/a.py", 5]}
-    # viztracer never deletes what it made.
+    # viztracer never deletes the objects that it creates.
     assert trace.losses.counts == {"object without an end": 1}
 
 
@@ -680,7 +680,7 @@ def test_damaged_files_are_read_as_far_as_they_go(
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstd_compress])
 def test_compressed_files_are_read_as_far_as_they_go(compress: Callable[[bytes], bytes]) -> None:
-    # Texts that do not repeat, since Zstandard unpacks blocks as wholes.
+    # Texts that do not repeat, because Zstandard unpacks whole blocks.
     names = [hashlib.sha256(str(i).encode()).hexdigest() * 4 for i in range(2000)]
     whole = compress(json.dumps([slice_(name, i, 1) for i, name in enumerate(names)]).encode())
     assert len(read_trace(whole, name="tiny")) == 2000
@@ -690,7 +690,7 @@ def test_compressed_files_are_read_as_far_as_they_go(compress: Callable[[bytes],
     joined = compress(b"[" + EVENT.encode()) + compress(b"," + EVENT.encode() + b"]")
     assert len(read_trace(joined, name="tiny")) == 2
     assert read_trace(joined + bytes(512), name="tiny").losses.notes == ()
-    # What followed was passed over in silence.
+    # Trailing data was once ignored silently.
     followed = read_trace(joined + b"more", name="tiny")
     assert followed.losses.notes == (
         f"what follows byte {len(joined)} of the compressed file's {len(joined) + 4} is not compressed",
@@ -797,7 +797,7 @@ def test_an_array_in_which_nothing_is_an_event_is_no_trace(text: str) -> None:
 
 
 def test_objects_that_are_no_events_are_counted_among_events() -> None:
-    # What ends the array of some writers, an empty object, is no loss.
+    # The empty object with which some writers end the array is not a loss.
     trace = read(slice_("a", 0, 1), {"foo": 1}, {}, {"foo": 2, "args": {"b": 1}}, {"ts": 5})
     assert (len(trace), trace.losses.counts) == (
         1,

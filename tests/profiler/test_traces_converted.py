@@ -162,7 +162,7 @@ def test_chrome_json_holds_slices_flows_counters_and_the_clock() -> None:
     assert arrows(found) == arrows(trace) == {("launch", "void sgemm(float)", "ac2g"): 1}
     assert [(c.name, c.series, c.values.tolist()) for c in found.counters] == [("memory", "used", [7.5])]
     assert [step.number for step in found.steps] == [3]
-    # What overlapped has a thread of its own now, since viewers drop overlapping slices.
+    # Overlapping slices now have a thread of their own, because viewers drop them.
     assert (trace.losses.counts, found.losses.counts) == ({"overlaps its neighbor": 1}, {})
     assert [lane.name for lane in found.lanes if lane.pid == 9] == ["thread 8", "thread 8 (2)", "main"]
 
@@ -234,7 +234,7 @@ def test_traces_of_other_tools_survive_every_format(peer: Callable[[str], Path],
     trace = read_trace(peer(name).read_bytes(), name=name)
     check_same(read_trace(encode_cache(trace), name="cache"), trace)
     again = read_trace(b"".join(chrome_json(trace)), name="chrome")
-    # Steps that are no slices are written as some.
+    # Steps that are not slices are written as slices.
     written = slices(again, absolute=True)
     assert Counter({key: count for key, count in written.items() if key[0] != "Steps"}) == slices(trace, absolute=True)
     assert [step.number for step in again.steps] == [step.number for step in trace.steps]

@@ -1,4 +1,4 @@
-"""Traces that are meant to hurt, on a small scale: what they may take is bounded, counted, and near-linear."""
+"""Hostile traces, on a small scale: the resources that they take are bounded, counted, and near-linear."""
 
 import gc
 import gzip
@@ -128,7 +128,7 @@ def test_long_texts_of_a_chrome_trace_are_cut_counted_and_told_apart() -> None:
     assert trace.losses.counts["text cut"] >= 9
     assert explain("text cut")
     assert max(len(example) for example in trace.losses.examples.values()) <= MOST_EXAMPLE
-    # What is cut is cut, and stays as it is when it is stored and read again.
+    # Texts that are cut stay cut, unchanged, when they are stored and read again.
     again = read_trace(encode_cache(trace), name="cache")
     assert (texts_of(again), again.losses) == (texts_of(trace), trace.losses)
 
@@ -176,7 +176,7 @@ def test_reasons_without_end_are_counted_together() -> None:
 
 
 def rows_by_looking_at_all(slices: list[tuple[int, int]]) -> list[tuple[int, bool]]:
-    """Row of each slice, in order of (start, -duration), and whether it crosses another: by looking at every row."""
+    """Row of each slice, in order of (start, -duration), and whether it crosses another, by checking every row."""
     ends: list[int] = []
     found = []
     for start, end in slices:
@@ -204,7 +204,7 @@ def test_slices_that_overlap_lie_in_the_rows_that_looking_at_all_of_them_gives(s
 
 
 def parents_by_looking_at_all(trace: Trace) -> list[int]:
-    """Of the deepest row above each slice that has one, the slice that encloses it."""
+    """For each slice, the enclosing slice in the deepest row above it that has one."""
     end = trace.start_ns + trace.duration_ns
     found = []
     for index in range(len(trace)):
@@ -233,7 +233,7 @@ def test_hundreds_of_rows_have_parents_and_depths() -> None:
     inner = trace.name_id == trace.names.index("in the last")
     (index,) = np.flatnonzero(inner).tolist()
     assert [trace.names[trace.name_id[trace.parents[index]]], int((trace.parents >= 0).sum())] == ["199", 1]
-    # All but the first begin in slices that end before them; so does the one in the last of them.
+    # Every slice but the first begins within slices that end before it; so does the one in the last of them.
     assert trace.losses.counts == {"overlaps its neighbor": 200}
 
 
@@ -301,7 +301,7 @@ def test_reading_ends_when_nobody_wants_it(what: bytes) -> None:
 
 
 class Counted(Cancellation):
-    """Counts how often it is asked whether work is still wanted."""
+    """Counts how often it is asked whether the work is still wanted."""
 
     checks = 0
 

@@ -124,7 +124,7 @@ def test_arguments_say_what_the_message_says() -> None:
     [("bytes:12", 12), ("12 bytes", 12), ("bytes:" + "9" * 5000, None), ("9" * 5000 + " bytes", None)],
 )
 def test_a_copy_of_an_impossible_size_has_none(label: str, size: int | None) -> None:
-    # Python refuses to make a number of so many digits, and the slice could not be looked at.
+    # Python refuses to convert so many digits to a number, and such a slice once could not be looked at.
     stats = StepStats()
     stats.dev_stats.add(device="/device:GPU:0/stream:7").node_stats.add(node_name="copy", timeline_label=label)
     assert trace_of_step_stats(stats).arguments[0].get("bytes") == size
@@ -225,7 +225,7 @@ dev_stats {
 
 def test_tensors_live_from_their_making_to_their_last_use() -> None:
     trace = trace_of_step_stats(text_format.Parse(TENSORS, StepStats()))
-    # x is used by y until 24; its other output goes when x ends at 14, which leaves its row to z.
+    # x is used by y until 24; its other output is freed when x ends at 14, which leaves its row to z.
     assert table(trace)[4:] == [
         "Tensors cpu | 0 | 10000 | 4000 | x:1 | tensor",
         "Tensors cpu | 0 | 14000 | 2000 | z | tensor",
@@ -263,7 +263,7 @@ def test_tensors_live_from_their_making_to_their_last_use() -> None:
         ("cpu", [10_000, 10_000, 14_000, 24_000, 30_000, 32_000], [4.0, 12.0, 8.0, 0.0, 2.0, 0.0]),
         ("gpu", [20_000, 25_000], [16.0, 0.0]),
     ]
-    # They are nothing that ran.
+    # Tensors are not work that ran.
     assert set(Facts(trace).kinds[4:].tolist()) == {KINDS.index("other")}
     assert [step.name for step in trace.steps] == []
 

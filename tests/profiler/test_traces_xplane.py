@@ -1,4 +1,4 @@
-"""XSpaces: a tiny one in, the whole table of what is read out."""
+"""XSpaces: a tiny one goes in, and the whole table of what is read comes out."""
 
 import gzip
 import json
@@ -172,7 +172,7 @@ def check(data: bytes) -> Trace | None:
 def test_truncation_anywhere() -> None:
     data = message()
     read = [check(data[:end]) for end in range(len(data))]
-    # A plane's texts are after its lines, so that what is left of a file still has slices, without names.
+    # A plane's texts come after its lines, so what is left of a file still has slices, but without names.
     late = read[len(data) // 2]
     assert late is not None
     assert len(late) >= 4
@@ -220,7 +220,7 @@ def test_a_profile_of_tensorflow_is_what_xprof_shows(
     (path,) = peer(f"{logdir}/keras/train/plugins/profile").rglob("*.xplane.pb")
     trace = read_trace(path.read_bytes(), name=path.name)
     events = json.loads(peer(f"{logdir}.xprof_trace.json").read_bytes())["traceEvents"]
-    # What xprof's analysis of groups adds to what was recorded.
+    # Added by xprof's analysis of groups, not recorded.
     derived = ("group_id", "flow", "is_eager")
 
     def texts(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -240,7 +240,7 @@ def test_a_profile_of_tensorflow_is_what_xprof_shows(
     assert len(keys) == slices
     names = {event["tid"]: event["args"]["name"] for event in events if event.get("name") == "thread_name"}
     assert {lane.tid: lane.name for lane in trace.lanes} == names
-    # Both ends of an arrow are in one flow of xprof, whose lowest two bits are the direction.
+    # xprof puts both ends of an arrow into one flow, whose lowest two bits are the direction.
     flows = {key(event): int(event["args"]["flow"]) >> 2 for event in shown if "flow" in event.get("args", {})}
     arrows = np.stack([trace.flows.source, trace.flows.target], axis=1).tolist()
     assert len(arrows) == arrows_between
@@ -249,7 +249,7 @@ def test_a_profile_of_tensorflow_is_what_xprof_shows(
 
 
 def test_modules_operations_and_scopes_are_derived_from_the_kernels_of_a_gpu() -> None:
-    # Texts 11 and on; a kernel is what has details, and refers to its module, HLO operation or framework operation.
+    # Texts 11 and up; a kernel is what has details, and refers to its module, HLO operation or framework operation.
     texts = {11: "jit_f", 12: "fusion.1", 13: "call::dot", 14: "a/b/MatMul:MatMul", 15: "a/c/add:AddV2", 16: "regs:8"}
     stats = dict(enumerate(("kernel_details", "hlo_module", "hlo_op", "tf_op", "program_id"), 1))
 
@@ -295,7 +295,7 @@ def test_modules_operations_and_scopes_are_derived_from_the_kernels_of_a_gpu() -
         ("Framework Ops", 0, "MatMul", 100, 115),
         ("Framework Ops", 0, "AddV2", 120, 125),
     ]
-    # None of them is counted beside the kernels.
+    # None of the derived slices is counted beside the kernels.
     assert Counter(KINDS[kind] for kind in classify(trace)) == {"kernel": 7, "annotation": 6, "other": 3}
 
 
@@ -324,7 +324,7 @@ def test_calls_lead_to_what_they_launched_and_derived_slices_end_with_the_step_o
     )
     host = [event(1, 0, 100, step_num=7), event(2, 10, 5, correlation_id=1)]
     host += [event(1, 100, 100, step_num=8), event(2, 110, 5, correlation_id=2)]
-    # The device is behind, and of the last kernel no call is recorded.
+    # The device lags behind, and no call is recorded for the last kernel.
     device = [kernel(60, 1), kernel(80, 1), kernel(130, 2), kernel(150, 3)]
     text = "".join(
         f'planes {{ id: {number} name: "{plane}" lines {{ id: {number} name: "{line}" {" ".join(events)} }} '

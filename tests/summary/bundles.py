@@ -1,4 +1,4 @@
-"""Writes TensorFlow's checkpoints without TensorFlow, from what its documents say of the format."""
+"""Writes TensorFlow's checkpoints without TensorFlow, following its documentation of the format."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def varint(value: int) -> bytes:
 
 
 def block(entries: list[tuple[bytes, bytes]], restart_every: int = 3, compression: int = 0) -> bytes:
-    """A block with its trailer; keys share what they begin with, but for every third."""
+    """A block with its trailer; keys share their common prefixes, except for every third key."""
     out = bytearray()
     restarts: list[int] = []
     last = b""
@@ -82,7 +82,7 @@ class Bundle:
         return entry
 
     def add_in_pieces(self, name: str, array: NDArray[Any], ends: list[int]) -> None:
-        """A tensor in pieces of its rows."""
+        """Adds a tensor in pieces of its rows."""
         whole = BundleEntryProto(dtype=DTYPES[array.dtype.name])
         for size in array.shape:
             whole.shape.dim.add(size=size)
@@ -126,7 +126,7 @@ def slices_file(arrays: dict[str, NDArray[Any]], ends: dict[str, list[int]] | No
 
     Args:
         arrays: the tensors.
-        ends: of those in pieces, the row behind the last of each piece.
+        ends: for tensors in pieces, the row after the last row of each piece.
     """
     listed = SavedTensorSlices()
     entries: dict[bytes, bytes] = {}
@@ -143,7 +143,7 @@ def slices_file(arrays: dict[str, NDArray[Any]], ends: dict[str, list[int]] | No
                     piece.extent.add(**({} if end is None or dimension else {"start": begin, "length": end - begin}))
             rows = array if end is None else array[begin:end]
             bits = rows.view(np.uint16) if array.dtype == np.float16 else rows
-            # Neither the type nor the shape, as TensorFlow has it.
+            # Neither the type nor the shape, as in TensorFlow's own files.
             getattr(saved.data.data, VALUES[array.dtype.name]).extend(bits.reshape(-1).tolist())
             extents = [(e.start, e.length if e.HasField("length") else -1) for e in saved.data.slice.extent]
             entries[slice_key(name, extents)] = saved.SerializeToString()

@@ -1,4 +1,4 @@
-"""Parts of work for tests of the engine, of a module of their own, which workers import."""
+"""Parts of work for tests of the engine, in a module of their own that workers import."""
 
 import os
 import signal
@@ -20,12 +20,12 @@ def doubled_but_seven(number: int) -> int:
 
 
 def process(_number: int) -> int:
-    """Say who does this."""
+    """Return which process does this."""
     return os.getpid()
 
 
 class OddError(Exception):
-    """Cannot be pickled: it has no single argument."""
+    """Cannot be pickled: it does not have a single argument."""
 
     def __init__(self, one: int, two: int) -> None:
         super().__init__("odd")
@@ -37,14 +37,14 @@ def raises_what_cannot_be_pickled(number: int) -> int:
 
 
 def noted(path: Path) -> str:
-    """Say that this part began."""
+    """Record that this part began."""
     with _STARTED:
         path.touch()
     return path.name
 
 
 def ends_its_worker_once(path: Path) -> str:
-    """End the process that runs it the first time, if the part is called "fatal"."""
+    """End the process that runs this part the first time, if the part is called "fatal"."""
     if path.name.startswith("fatal") and not path.exists():
         path.touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -52,14 +52,14 @@ def ends_its_worker_once(path: Path) -> str:
 
 
 def ends_its_worker(path: Path) -> str:
-    """End the process that runs it each time, if the part is called "fatal"."""
+    """End the process that runs this part each time, if the part is called "fatal"."""
     if path.name == "fatal":
         os.kill(os.getpid(), signal.SIGKILL)
     return path.name
 
 
 def waits_to_be_killed(path: Path) -> str:
-    """Write the number of its process and wait to be killed with it, the first time and if it is called "waits"."""
+    """Write the process ID and wait to be killed with the process, the first time and if the part is "waits"."""
     if path.name == "waits" and not path.exists():
         half = path.with_name("half")
         half.write_text(str(os.getpid()))

@@ -1,4 +1,4 @@
-"""Payloads that were read lately."""
+"""Payloads that were read recently."""
 
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -25,7 +25,7 @@ def test_what_was_looked_at_longest_ago_is_forgotten_first() -> None:
 
 
 class Counting(LocalSource):
-    """Counts how often a file is opened somewhere else than at its beginning."""
+    """Counts how often a file is opened anywhere but at its beginning."""
 
     opened = 0
 

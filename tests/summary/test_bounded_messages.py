@@ -1,4 +1,4 @@
-"""Messages of others are parsed in pieces, and only where they do not have too many parts."""
+"""Messages from others are parsed in pieces, and only if they do not have too many parts."""
 
 import pytest
 from google.protobuf.message import DecodeError, Message
@@ -64,7 +64,7 @@ def test_any_bytes_are_the_message_or_refused_as_by_protobuf(piece: int, content
 
 
 def inside(field: int, *parts: bytes) -> bytes:
-    """Return a field that holds a message, or bytes, of these parts."""
+    """Return a field that holds a message, or bytes, made of these parts."""
     content = b"".join(parts)
     return bytes([field << 3 | 2, len(content) & 127 | 128, len(content) >> 7]) + content
 
@@ -128,8 +128,8 @@ def test_parts_are_counted_alike_while_the_loop_is_not_compiled(content: bytes, 
 
 def test_what_is_counted() -> None:
     of_graph = count_parts(GraphDef, graph().SerializeToString(), 10_000)
-    # Of 20 nodes: each, two inputs, an attribute and its value; the library, two functions with their signatures and
-    # five nodes each; and the versions.
+    # For 20 nodes: each node, two inputs, an attribute and its value; the library, two functions with their signatures
+    # and five nodes each; and the versions.
     assert of_graph == 20 * 5 + 1 + 2 * (1 + 1 + 5) + 1
     assert count_parts(TensorProto, TensorProto(float_val=[1.0] * 100).SerializeToString(), 100) == 1
     assert count_parts(TensorProto, TensorProto(int_val=[1] * 100).SerializeToString(), 100) == 1 + 100 // 16

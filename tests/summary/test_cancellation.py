@@ -1,4 +1,4 @@
-"""Work is ended from outside at its next check."""
+"""Work is stopped from outside at its next check."""
 
 import pytest
 

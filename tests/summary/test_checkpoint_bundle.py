@@ -54,13 +54,13 @@ def test_a_partitioned_variable_is_put_together(tmp_path: Path) -> None:
 
 
 def test_the_keys_of_pieces_are_as_tensorflow_has_them() -> None:
-    # As TensorFlow 2.20 wrote them for a variable p/w of [300, 2] in three parts.
+    # As TensorFlow 2.20 wrote them for a variable p/w of shape [300, 2] in three parts.
     assert slice_key("p/w", [(0, 100), (0, 2)]) == b"\x00p/w\x00\x01\x01\x02\x80\xc0d\x80\x82"
     assert slice_key("p/w", [(200, 100), (0, 2)]) == b"\x00p/w\x00\x01\x01\x02\xc0\xc8\xc0d\x80\x82"
 
 
 def test_keys_of_pieces_with_what_is_rare() -> None:
-    # By the rules of ordered_code.cc: a NUL is escaped, -1 is one byte, large numbers have their length in front.
+    # By the rules of ordered_code.cc: NUL is escaped, -1 takes one byte, and large numbers follow their length.
     assert slice_key("w", [(0, -1)]) == b"\x00w\x00\x01\x01\x01\x80\x7f"
     assert slice_key("\0", []) == b"\x00\x00\xff\x00\x01\x00"
     assert slice_key("a", [(1 << 40, 8192)]) == b"\x00a\x00\x01\x01\x01\xfd\x00\x00\x00\x00\x00\xe0\x20\x00"
@@ -130,7 +130,7 @@ def test_damage_of_a_checkpoint_of_the_first_version_is_said(tmp_path: Path) -> 
     with pytest.raises(CheckpointError, match=r"is a table without a list of tensors, so no checkpoint of TensorFlow"):
         open_checkpoint_at(path)
     content = slices_file({"a": MATRIX, "b": MATRIX})
-    # The piece of "b" has another name in the table than in the list.
+    # The piece of "b" has a different name in the table than in the list.
     path.write_bytes(slices_file({"a": MATRIX})[:-48] + content[-48:])
     with pytest.raises(CheckpointError):
         open_checkpoint_at(path).read("a")

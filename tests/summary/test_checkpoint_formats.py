@@ -1,4 +1,4 @@
-"""Files that PyTorch, Keras, NumPy and safetensors write, read without them."""
+"""Files written by PyTorch, Keras, NumPy and safetensors, read without them."""
 
 import os
 import struct

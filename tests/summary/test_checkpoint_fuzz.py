@@ -1,4 +1,4 @@
-"""Readers of weights take any bytes: they give tensors of the shapes that they list, or their one error."""
+"""Weight readers take any bytes: they give tensors of the shapes that they list, or their one error."""
 
 import io
 import struct
@@ -152,7 +152,7 @@ def test_any_instructions_are_carried_out_or_refused(instructions: list[bytes]) 
 
 
 def test_values_that_hold_each_other_a_billion_times_are_no_burden() -> None:
-    # ((((x, x), (...)) and so on: 60 levels, each of which has the one below twice.
+    # ((((x, x), (...)) and so on: 60 levels, each of which contains the one below twice.
     nested = b"\x80\x02K\x01" + b"".join(b"q%c0h%ch%c\x86" % (i, i, i) for i in range(60)) + b"q\x7f0}h\x7fN\x73."
     described(nested)
     stream = io.BytesIO()

@@ -1,4 +1,4 @@
-"""What was read is kept, and never shown where the files say something else."""
+"""Data that was read is kept, and is never shown where the files say something else."""
 
 import os
 import threading
@@ -27,7 +27,7 @@ def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """The files that are read, and from which offset."""
+    """The files that are read, each with the offset where reading begins."""
     found: list[tuple[str, int]] = []
     read_new = EventFile.read_new
 
@@ -47,7 +47,7 @@ def look(logs: Path, cache: Path, **options: Any) -> Snapshot:
 
 
 def shown(snapshot: Snapshot) -> dict[str, Any]:
-    """All that readers can see, payloads included."""
+    """Everything that readers can see, including payloads."""
     series = [series for run in snapshot.runs.values() for series in run.series.values()]
     return {
         "runs": {run.name: run.first_wall_time for run in snapshot.runs.values()},
@@ -171,7 +171,7 @@ def test_damaged_cache_files_are_of_no_consequence(tmp_path: Path) -> None:
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The places of the tags whose columns are taken from cache files."""
+    """The places of the tags whose columns are loaded from cache files."""
     found: list[int] = []
     load = _KeptColumns.load
 
@@ -184,7 +184,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def at_once(*looks: Callable[[], Any]) -> list[Any]:
-    """What several threads get that begin together."""
+    """The results of several threads that begin together."""
     barrier = threading.Barrier(len(looks))
 
     def begin(look_at: Callable[[], Any]) -> Any:
@@ -196,7 +196,7 @@ def at_once(*looks: Callable[[], Any]) -> list[Any]:
 
 
 def write_two_files(logs: Path, steps: tuple[range, range], second: str = "scalar") -> None:
-    """A run of two files, as one that was resumed has."""
+    """Writes a run with two files, as a resumed run has."""
     for number, part in enumerate(steps):
         with SummaryWriter(logs / "a", filename_suffix=f".{number}") as writer:
             for step in part:
@@ -306,7 +306,7 @@ def test_a_flipped_bit_among_the_columns_is_found_by_whoever_asks_first(
         assert len(snapshot.runs["a"].series["tag 0"]) == 50
         reads.clear()
         for _ in range(2):
-            # The event file grows while readers ask for what it held before.
+            # The event file grows while readers ask for its earlier contents.
             with file.open("ab") as stream:
                 stream.write(growth)
             updated, *seen = at_once(logdir.update, *[partial(shown, snapshot)] * 4)

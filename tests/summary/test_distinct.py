@@ -1,4 +1,4 @@
-"""Equal rows of columns, against NumPy's own way."""
+"""Equal rows of columns, compared with NumPy's own way."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Of a large file in an index, the columns of one tag are read without those of the others, and fewer at first."""
+"""From a large file in an index, one tag's columns are read without those of the others, and fewer at first."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ POINT_BYTES = 8 + 8 + 4
 
 @pytest.fixture
 def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two runs, one of them with long curves and a short one, whose blocks are divided."""
+    """Two runs, one of them with long curves and a short one; their blocks are divided."""
     monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
     monkeypatch.setattr("stepscope.summary.packed_points.LARGEST_UNDIVIDED", 1 << 16)
     with SummaryWriter(tmp_path / "logs" / "long") as writer:
@@ -42,7 +42,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def parts_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How long the parts of segments are that are read."""
+    """The lengths of the parts of segments that are read."""
     found: list[int] = []
     read = Segment.read
 
@@ -59,7 +59,7 @@ def started(logs: Path, index: Path) -> Logdir:
 
 
 def restarted(logs: Path, index: Path) -> Snapshot:
-    """What a second start shows."""
+    """The snapshot that a second start shows."""
     first = started(logs, index)
     first.update()
     first.wait_until_stored()
@@ -89,7 +89,7 @@ def test_a_picture_is_read_for_all_long_curves_at_once(logs: Path, tmp_path: Pat
         np.testing.assert_array_equal(picture.values, VALUES[tag][chosen])
         assert len(picture.wall_times) == PICTURE_POINTS
     assert parts_read == [POINT_BYTES * PICTURE_POINTS * len(TAGS)]
-    # Who has all points needs no picture.
+    # A reader that has all points needs no picture.
     series = run.series["falls"]
     assert (len(series), len(series.columns), series.picture) == (POINTS, POINTS, None)
 

@@ -1,4 +1,4 @@
-"""What programs of PyTorch's, tensorboardX's and TensorFlow's writers also do with them."""
+"""What programs that use PyTorch's, tensorboardX's and TensorFlow's writers also do with them."""
 
 import random
 import re
@@ -116,7 +116,7 @@ def test_the_global_writer_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 class Cache:
-    """What no tracer knows, and whose text shows whole tensors."""
+    """An object that no tracer knows, and whose text shows whole tensors."""
 
     def __init__(self, keys: Any) -> None:
         self.keys = keys
@@ -126,7 +126,7 @@ class Cache:
 
 
 class Cached(torch.nn.Module):  # type: ignore[misc]
-    """Returns a cache beside its output, if so configured, as language models do."""
+    """Returns a cache beside its output if so configured, as language models do."""
 
     def __init__(self, config: Any) -> None:
         super().__init__()

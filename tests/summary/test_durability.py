@@ -22,7 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def steps(folder: Path) -> list[int]:
-    """The steps of the tag "t", by a reader that stops at the first damaged record."""
+    """The steps of the tag "t", read by a reader that stops at the first damaged record."""
     found = []
     for path in sorted(folder.glob("events*")):
         events = (Event.FromString(raw) for raw in RawEventFileLoader(str(path)).Load())
@@ -56,7 +56,7 @@ def test_what_was_flushed_outlives_the_process(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 kB."""
+    """A 64 kB file system."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(
@@ -89,7 +89,7 @@ def test_a_full_disk(small_disk: Path) -> None:
 
 
 def test_a_file_that_may_grow_no_further() -> None:
-    """In a process of its own, as the limit holds for all its files."""
+    """Runs in a process of its own, because the limit applies to all of its files."""
     script = (
         "import resource, sys, tempfile; from pathlib import Path; from stepscope.summary import SummaryWriter\n"
         "folder = tempfile.mkdtemp()\n"
@@ -244,7 +244,7 @@ def test_a_folder_that_is_removed_while_it_is_written_to(tmp_path: Path) -> None
     with pytest.warns(RuntimeWarning, match=r"run/events.* was removed .* and the 3 events in it are gone"):
         writer.flush()
     assert steps(tmp_path / "run") == [3]
-    # With nothing that waits no new file is begun, until something comes.
+    # If nothing is waiting, no new file is begun until something arrives.
     shutil.rmtree(tmp_path / "run")
     with pytest.warns(RuntimeWarning, match="the 1 events in it are gone"):
         writer.flush()

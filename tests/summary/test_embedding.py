@@ -20,7 +20,7 @@ def config(folder: Path) -> ProjectorConfig:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """What is below the folder but event files."""
+    """Everything below the folder except event files."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")

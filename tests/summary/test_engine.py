@@ -1,4 +1,4 @@
-"""Work that can be cut, in threads and in processes of this machine."""
+"""Divisible work, in threads and processes on this machine."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ LOCAL = ("threads", "processes")
 
 
 def outcomes(spec: str, function: Callable[[Any], Any], parts: list[Any]) -> list[Outcome[Any, Any]]:
-    """What becomes of parts, in their order."""
+    """The outcomes of parts, in the order of the parts."""
     with Engine(spec, 2) as engine:
         found = list(engine.map(function, parts))
     return sorted(found, key=lambda outcome: parts.index(outcome.part))

@@ -1,4 +1,4 @@
-"""Work that can be cut on a real cluster of Dask."""
+"""Divisible work on a real Dask cluster."""
 
 import os
 import signal
@@ -26,9 +26,9 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two workers with a process each, which are started again where they are lost."""
+    """Two workers with a process each, which are restarted if they are lost."""
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "host": "127.0.0.1"}
-    # A busy machine takes longer to start a worker again than Dask waits for it; where one was killed, nobody answers.
+    # A busy machine takes longer to restart a worker than Dask waits for it; where one was killed, nobody answers.
     patience = dask.config.set(
         {"distributed.deploy.lost-worker-timeout": "1h", "distributed.comm.timeouts.connect": "5s"}
     )

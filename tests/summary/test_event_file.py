@@ -1,4 +1,4 @@
-"""Reading of event files that grow, end early or are damaged."""
+"""Reading event files that grow, end early or are damaged."""
 
 import io
 import struct
@@ -239,14 +239,14 @@ def test_skipped_bytes_are_exact_beyond_the_damages_that_are_listed() -> None:
     for number in range(1, 401, 2):
         content[record * number + 20] ^= 1
     file = read(bytes(content) + file_of(several, THREE[2]) + b"\0" * 50)
-    # Of two damaged values in one record, the record's bytes count once.
+    # If two values in one record are damaged, the record's bytes count once.
     assert file.all_damage_count == 200 + 2 + 1
     assert file.all_skipped_bytes == 200 * record + len(file_of(several)) + 50
     assert sum(damage.length for damage in file.all_damages) < file.all_skipped_bytes
 
 
 def test_run_metadata_under_the_tag_of_a_scalar_is_damage_and_no_point() -> None:
-    # It became a point of value NaN.
+    # It once became a point with the value NaN.
     tagged = Event(step=9, tagged_run_metadata=TaggedRunMetadata(tag="loss", run_metadata=b""))
     file = read(file_of(*THREE, tagged))
     assert points(file) == points(read(file_of(*THREE)))
@@ -259,7 +259,7 @@ def test_session_starts_remember_how_many_points_came_before() -> None:
     befores = [s.points_before for s in file.session_starts]
     total = {tag: len(of_tag) for tag, of_tag in file.points.items()}
     assert befores == [{}, {"loss": 2, "acc": 2}, {"loss": 2, "acc": 2}, total]
-    # A file of nothing but starts took a copy of all tags for each of them.
+    # A file of nothing but starts once copied all tags for each of them.
     assert befores[1] is befores[2]
 
 

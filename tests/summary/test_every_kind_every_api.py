@@ -91,7 +91,7 @@ class V1(NamedTuple):
 
 
 class Calls:
-    """Passes everything on, and notes what was asked for."""
+    """Passes everything on, and records what was asked for."""
 
     def __init__(self, target: Any, noted: set[str]) -> None:
         self._target: Final = target
@@ -107,7 +107,7 @@ def as_dict(message: Any) -> Any:
     return json_format.MessageToDict(message)
 
 
-# What is written, and what it is to its readers.
+# What is written, and what readers see of it.
 
 PICTURE = np.array([[[0, 1, 2], [3, 4, 5]]], np.uint8)
 """Height 1, width 2, three channels."""
@@ -115,7 +115,7 @@ PICTURE_READ = (2, 1, [[PICTURE.tolist()]])
 TWO_READ = (2, 1, [[PICTURE.tolist()]] * 2)
 GRAY_READ = (2, 1, [[[[0, 255]]]])
 BLANK, BOXED = np.zeros((2, 6, 8, 3), np.uint8)
-# Lines of two pixels, of which horizontal ones lie above their places.
+# Lines are two pixels wide; horizontal ones lie above their places.
 BOXED[0:6, 1:6] = [255, 0, 0]
 BOXED[2:4, 3] = 0
 BOXED_READ = (8, 6, [[BOXED.tolist()]])
@@ -179,7 +179,7 @@ GRAPH_TAG = "__run_graph__"
 
 
 def messages() -> Iterator[tuple[str, Summary, list[tuple[str, str, Any]]]]:
-    """Kinds that not every API has a call of its own for, as messages, which all take."""
+    """Kinds for which not every API has a call of its own, as messages, which all APIs take."""
     yield "video", Summary(value=[video("t", FILM, 4)]), [("t", "images", FILM_READ)]
     yield "PR curve", Summary(value=[pr_curve("t", [1, 0], [1.0, 0.0], 2)]), [("t", "pr_curves", CURVE_READ)]
     yield "mesh", Summary(value=mesh("m", CORNERS, COLORS, FACES, CAMERA)), MESH_READ
@@ -452,7 +452,7 @@ def all_cases() -> list[Case]:
     return [Case(kind, api, *how) for api, way in zip(APIS, ways, strict=True) for kind, *how in way()]
 
 
-# Reading, with either reader, to one form.
+# Reading with either reader, into one form.
 
 
 def frames(encoded: bytes) -> list[Any]:
@@ -499,7 +499,7 @@ def read_by_us(series: Series, index: int) -> Any:
 
 
 def read_by_tensorboard(metadata: Any, array: Any) -> Any:
-    """What a panel of TensorBoard makes of the array that it is given."""
+    """What a TensorBoard panel makes of the array that it is given."""
     content = metadata.plugin_data.content
     match metadata.plugin_data.plugin_name:
         case "scalars":
@@ -545,7 +545,7 @@ def multiplexer_of(folder: Path) -> EventMultiplexer:
 
 
 def points_by_tensorboard(folder: Path) -> dict[str, list[Point]]:
-    """All points by run, as TensorBoard's panels are given them by its data provider."""
+    """All points by run, as TensorBoard's data provider gives them to its panels."""
     multiplexer = multiplexer_of(folder)
     provider = MultiplexerDataProvider(multiplexer, str(folder))
     found: dict[str, list[Point]] = defaultdict(list)
@@ -593,7 +593,7 @@ def points_by_us(folder: Path) -> dict[str, list[Point]]:
     }
 
 
-# Writing all of it, and what both readers make of it.
+# Writing all of it, and what both readers see of it.
 
 
 class Written(NamedTuple):
@@ -654,7 +654,7 @@ def without_present_time(point: Point, written: Written) -> Point:
 
 
 def plain(value: Any) -> str:
-    """A text that differs where values do; whole numbers are floats, and NaN is NaN."""
+    """A text that differs where values do; whole numbers become floats, and NaN equals NaN."""
     match value:
         case dict():
             return str(sorted((key, plain(of_key)) for key, of_key in value.items()))
@@ -686,7 +686,7 @@ def test_no_two_cases_are_the_same(written: Written) -> None:
 
 
 def test_no_kind_is_left_out(written: Written) -> None:
-    # No writer's call makes these, but `stepscope.debug`: tests/debug reads what it wrote.
+    # No writer's call makes these, only `stepscope.debug` does: tests/debug reads what it wrote.
     of_recorder = {STEPS_PLUGIN, CATALOG_PLUGIN, ALERTS_PLUGIN}
     assert {point.plugin for case in written.cases for point in case.points} == set(KINDS) - of_recorder
 

@@ -1,4 +1,4 @@
-"""Many small event files are read by a process of its own, and the server goes on from what that wrote."""
+"""A separate process reads many small event files, and the server continues from what that process wrote."""
 
 import os
 import queue
@@ -56,7 +56,7 @@ def file(path: str, size: int = 100) -> FoundFile:
 
 @pytest.fixture
 def for_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take few files for many."""
+    """Treat a few files as many."""
     monkeypatch.setattr(first_reader, "LEAST_FILES", 2)
     monkeypatch.setattr(first_reader, "_LOOKED_AT", 3)
     monkeypatch.setattr(first_reader, "_PART_FILES", 2)
@@ -115,7 +115,7 @@ def test_the_server_shows_each_part_as_it_comes_and_all_that_was_written_in_the_
     assert shown(last) == shown(expected) == {"a": [3.0, 2.0], "b": [1.0], "c": [4.0]}
     assert last.damage_count == expected.damage_count == 1
     assert last.runs["a"].series["loss"].version == first.runs["a"].series["loss"].version
-    # Of the directory as it is.
+    # This snapshot shows the directory as it is.
     assert logdir.indexed(()) is last
 
 

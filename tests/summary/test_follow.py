@@ -55,7 +55,7 @@ def test_what_is_appended_is_published_without_waiting_for_the_clock(tmp_path: P
         wait_for(published, [0, 1])
     finally:
         follower.stop()
-        # Servers do once more when they clean up.
+        # Servers stop it once more when they clean up.
         follower.stop()
 
 
@@ -72,7 +72,7 @@ def test_what_is_there_is_published_before_folders_are_watched(tmp_path: Path, m
 
     def watch_later(tell: Callable[[Sequence[str]], None]) -> object:
         published_before.append(len(every))
-        # Nobody tells of this.
+        # Nobody reports this change.
         file.write_bytes(record(0) + record(1))
         return watches(tell)
 
@@ -91,7 +91,7 @@ def test_what_is_there_is_published_before_folders_are_watched(tmp_path: Path, m
 
 
 def write_quiet_runs(folder: Path) -> list[Path]:
-    """Write the files of nine runs, of which a later one changed later, all of them long ago."""
+    """Write the files of nine runs, each changed later than the one before, all of them long ago."""
     files = [folder / f"run_{number}" / "events.out.tfevents.1" for number in range(9)]
     for number, file in enumerate(files):
         file.parent.mkdir()
@@ -117,7 +117,7 @@ def test_of_many_folders_those_with_others_in_them_and_those_that_changed_last_a
 
     try:
         wait_until(lambda: watched(follower) == {tmp_path.name, "run_7", "run_8"})
-        # The folder above is watched always, and tells of it.
+        # The folder above is always watched, and reports it.
         new = tmp_path / "run_new" / "events.out.tfevents.1"
         new.parent.mkdir()
         new.write_bytes(record(0))
@@ -148,7 +148,7 @@ def test_a_run_that_somebody_looks_at_is_watched_however_long_it_was_quiet(
             stream.write(record(1))
         while (series := published.get(timeout=PATIENCE).series("run_2", "loss")) is None or len(series) < 2:
             pass
-        # Those that were named last, and no others.
+        # The runs that were named last, and no others.
         follower.heed(["run_3", "run_4"])
         wait_until(lambda: watched(follower) == {tmp_path.name, "run_3", "run_4"})
     finally:

@@ -20,7 +20,7 @@ def parquet(frame: pl.DataFrame) -> bytes:
 
 
 def test_a_page_of_fewer_than_no_values_is_an_error() -> None:
-    # Polars takes -64 for a number without a sign, and ends its process when it gets no 2 EiB.
+    # Polars takes -64 for an unsigned number, and ends its process when it cannot get 2 EiB.
     content = parquet(pl.DataFrame({"name": ["a", "b"]}))
     values_of_the_data_page = b",\x15\x04\x15\x10"
     assert content.count(values_of_the_data_page) == 1

@@ -28,7 +28,7 @@ from stepscope.summary.snapshot import Snapshot
 
 
 def write(path: Path, *points: tuple[str, int, float, float]) -> None:
-    """Scalars as tag, step, wall time and value."""
+    """Writes scalars given as tag, step, wall time and value."""
     path.mkdir(parents=True, exist_ok=True)
     with (path / "events.out.tfevents.1").open("ab") as stream:
         for tag, step, wall_time, value in points:
@@ -41,7 +41,7 @@ def _same(columns: Columns) -> Columns:
 
 
 def snapshot_of(steps_of: dict[tuple[str, str], list[int]]) -> Snapshot:
-    """Scalars by run and tag; the value of a point is its number in the tag."""
+    """Scalars by run and tag; the value of a point is its number within the tag."""
     runs: dict[str, dict[str, Series]] = {}
     for (run, tag), steps in steps_of.items():
         columns = Columns(np.array(steps, np.int64), np.zeros(len(steps)), np.arange(len(steps), dtype=np.float64))
@@ -120,7 +120,7 @@ def test_the_pivot_form_holds_every_point_once_and_in_order(steps_of: dict[tuple
     table = snapshot_of(steps_of).scalars(pivot=True)
     for (run, tag), steps in steps_of.items():
         rows = table.filter(pl.col("run").cast(pl.String) == run, pl.col(tag).is_not_null())
-        # Values number the points of a tag, so that sorting by step and value is the order of writing within a step.
+        # Values number the points of a tag, so sorting by step and value gives the order of writing within a step.
         assert rows.select("step", tag).rows() == sorted((step, float(n)) for n, step in enumerate(steps))
     assert table.drop_nulls("step").height == table.height
     most = Counter(
@@ -290,7 +290,7 @@ def test_tensors_come_back_as_they_were_written(tmp_path: Path, dtype: str) -> N
 
 
 def test_tensors_of_no_kind_and_of_unknown_kinds_are_given(tmp_path: Path) -> None:
-    # They were listed, and left out.
+    # They were once listed, but left out.
     named = Summary.Value(tag="b", tensor=numbers_tensor(np.array(3, np.int64)))
     named.metadata.plugin_data.plugin_name = "another"
     values = [Summary.Value(tag="a", tensor=numbers_tensor(np.array([1.0, 2.0]))), named]

@@ -73,7 +73,7 @@ def test_binary_and_text_are_told_apart_and_give_the_same(message: GraphMessage)
 
 
 def test_a_graph_is_written_a_node_at_a_time() -> None:
-    """While protobuf writes a message, no other thread runs."""
+    """No other thread runs while protobuf writes a message."""
     nodes = [len(GraphDef(node=[node]).SerializeToString()) for node in graph().node]
     assert [len(piece) for piece in binary_pieces(graph())][: len(nodes)] == nodes
 

@@ -20,7 +20,7 @@ from stepscope.summary.proto import types_pb2  # noqa: E402
 
 
 def rows(graph: Any) -> list[tuple[str, list[str], bytes, int]]:
-    """What TensorBoard's graph of layers has; its attributes are looked at without adding them."""
+    """The contents of TensorBoard's graph of layers; attributes are read without adding them."""
     empty = {"keras_class": b"", "dtype": 0}
     found: list[tuple[str, list[str], bytes, int]] = []
     for node in graph.node:
@@ -67,7 +67,7 @@ def nested() -> Any:
 
 
 def test_a_model_that_is_called_twice_takes_both_inputs() -> None:
-    # TensorBoard's own graph has the first call only.
+    # TensorBoard's own graph has only the first call.
     assert [row[:2] for row in rows(graph_from_keras(nested()))] == [
         ("m/x", []),
         ("m/y", []),

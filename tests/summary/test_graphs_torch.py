@@ -55,7 +55,7 @@ def dangling(graph: GraphDef) -> list[tuple[str, str]]:
 
 
 def module_scopes(graph: Any) -> set[str]:
-    """The scopes with a class in their name; PyTorch's writer also gives each parameter a scope of its own."""
+    """The scopes with a class in their names; PyTorch's writer also gives each parameter a scope of its own."""
     parts = (node.name.split("/") for node in graph.node)
     return {"/".join(p[: i + 1]) for p in parts for i, part in enumerate(p) if part.endswith("]")}
 
@@ -145,7 +145,7 @@ def test_a_constant_without_elements_is_shown_whatever_its_shape() -> None:
 
 
 def test_attention_that_pytorchs_writer_cannot_trace_is_shown_in_detail() -> None:
-    # In evaluation mode a whole layer is one operation where no gradient is wanted, so PyTorch's two traces differ.
+    # In evaluation mode, a whole layer is one operation if no gradient is wanted, so PyTorch's two traces differ.
     encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2)
     with torch.no_grad():
         graph = graph_from_torch(encoder, torch.ones(2, 3, 8))
@@ -276,7 +276,7 @@ class Named(nn.Module):
 
 
 def test_what_cannot_be_traced_is_exported() -> None:
-    # Tensors beside tuples in a dict: torch.jit.trace has no type for it.
+    # Tensors and tuples in one dict: torch.jit.trace has no type for that.
     model = Named().train()
     graph = graph_from_torch(model, torch.ones(2, 4))
     assert [row for row in rows(graph) if row[1] != "prim::GetAttr"] == [
@@ -334,7 +334,7 @@ def test_what_neither_traces_nor_exports_says_both() -> None:
         def forward(self, x: Any) -> Any:
             return {"a": self.script(x), "b": (x, x)}
 
-    # Only a trace that is not strict follows it.
+    # Only a trace that is not strict follows this call.
     names = [node.name for node in graph_from_torch(Even(), torch.ones(2, 4)).node if node.op == "IO Node"]
     assert names == ["input/x", "output/output.1"]
     message = (

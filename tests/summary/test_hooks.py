@@ -14,7 +14,7 @@ from stepscope.summary.hooks import Hook, Hooks, LogValues, NanLossError, StepCo
 
 
 class Clock:
-    """Shows what it was set to."""
+    """Returns the time that it was set to."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
@@ -24,7 +24,7 @@ class Clock:
 
 
 class Recorder(Hook):
-    """Writes down what it is told."""
+    """Records what it is told."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
@@ -44,7 +44,7 @@ class Recorder(Hook):
 
 @pytest.fixture
 def written(tmp_path: Path) -> Iterator[tuple[SummaryWriter, Callable[[], dict[str, list[tuple[int, float]]]]]]:
-    """A writer, and what readers find of it: (step, value) by tag."""
+    """A writer, and what readers find in its output: (step, value) by tag."""
     writer = SummaryWriter(tmp_path / "run")
 
     def read() -> dict[str, list[tuple[int, float]]]:
@@ -340,7 +340,7 @@ def test_numbers_are_shown_as_briefly_as_their_precision_allows(value: Any, text
 
 
 def logged(hooks: Hooks, tag: str, values: list[Any]) -> list[int]:
-    """Runs a loop that logs these values; returns its steps."""
+    """Runs a loop that logs these values; returns the loop's steps."""
     steps = []
     for step, value in hooks.loop(values):
         hooks.log({tag: value})

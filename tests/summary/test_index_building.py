@@ -1,4 +1,4 @@
-"""An engine's workers fill an index, which is the one that a start would make."""
+"""An engine's workers fill an index that equals the one that a start would create."""
 
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
@@ -59,7 +59,7 @@ def totals(logs: Path, taken: int, left_out: LeftOut) -> IndexTotals:
 def test_it_is_the_index_that_a_start_would_have_made(logs: Path, tmp_path: Path, engine: str) -> None:
     let_age(logs)
     steps, progress = filled(logs, tmp_path / "index", engine)
-    # Three points of the first run were overwritten when it began again.
+    # Three points of the first run were overwritten when it restarted.
     assert steps[0] == totals(logs, 0, LeftOut())
     assert steps[-1] == totals(logs, 0, LeftOut(points=3))
     assert (progress.parts, progress.done, progress.complete) == (RUNS + 1, RUNS + 1, True)
@@ -97,7 +97,7 @@ def test_only_runs_that_changed_are_read_and_of_these_the_rest(
 
 
 def refusing(name: str) -> Callable[[Any], Any]:
-    """Reads parts, but fails with all of those that have a file of a run, as a worker with too little memory does."""
+    """Reads parts, but fails for all parts with a file of the run, as a worker with too little memory does."""
     read_part = index_building._read_part
 
     def read(part: Any) -> Any:

@@ -1,4 +1,4 @@
-"""An index of logs in an object store: what a start asks the store for."""
+"""An index of logs in an object store: what a start requests from the store."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def bucket() -> Iterator[str]:
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
-    """What was asked of the store, by the operation and the first folder of its key."""
+    """The requests to the store, by operation and first folder of the key."""
     asked: Counter[tuple[str, str]] = Counter()
     file_system = fsspec.get_filesystem_class("s3")
     call = file_system._call_s3
@@ -89,8 +89,8 @@ def test_a_restart_asks_for_the_listing_and_for_what_changed(
     of_logs = {method: count for (method, folder), count in requests.items() if folder == "logs"}
     assert of_logs == {"list_objects_v2": 1, "get_object": 3}
     of_index = {method: count for (method, folder), count in requests.items() if folder == "index"}
-    # The manifest, again before it is replaced, and the list of the one segment; a block for each run whose points were
-    # asked for.
+    # The manifest, once more before it is replaced, and the list of the one segment; a block for each run whose points
+    # were requested.
     assert of_index["get_object"] == 3 + RUNS + 1
     assert of_index["put_object"] == 2
     requests.clear()
@@ -116,8 +116,8 @@ def test_a_source_counts_what_the_store_was_asked_for(
         "list_objects_v2": 1,
         "get_object": 1,
     }
-    # The manifest, at which s3fs looks first, again before it is replaced, and the list of the only segment, whose size
-    # the manifest tells.
+    # The manifest, which s3fs looks up first, once more before it is replaced, and the list of the only segment, whose
+    # size the manifest gives.
     assert {method: count for (method, folder), count in requests.items() if folder == "index"} == {
         "head_object": 2,
         "get_object": 3,

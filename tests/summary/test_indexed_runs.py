@@ -1,4 +1,4 @@
-"""What an index has is shown before the log directory is looked at, and no point that the event files do not have."""
+"""An index is shown before the log directory is looked at, and without points that the event files do not have."""
 
 import queue
 import threading
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.usefixtures("settled")
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take times of change for exact, as they are where no two changes come within a tick of the clock."""
+    """Treat change times as exact, as they are if no two changes come within a tick of the clock."""
     monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
 
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The runs of which event files are read."""
+    """The runs whose event files are read."""
     found: list[str] = []
     read_new = EventFile.read_new
 
@@ -43,7 +43,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def write(logs: Path, run: str, values: dict[int, float]) -> Path:
-    """Write a file of the run, and return it."""
+    """Write a file of the run, and return its path."""
     with SummaryWriter(logs / run) as writer:
         for step, value in values.items():
             writer.add_scalar("loss", value, step)
@@ -97,7 +97,7 @@ def test_a_start_shows_what_the_index_has_and_reads_no_event_file(logs: Path, in
     then = logdir.update()
     assert (then.revision, then.loading) == (2, False)
     assert everything == shown(then) == shown(Logdir(logs).update())
-    # Who has the points need not ask for them again.
+    # A reader that has the points need not ask for them again.
     assert [s.version for run in first.runs.values() for s in run.series.values()] == [
         s.version for run in then.runs.values() for s in run.series.values()
     ]
@@ -274,7 +274,7 @@ def test_the_furthest_step_is_told_before_any_series_is_made(
 
 
 def test_no_run_keeps_a_series_that_nobody_holds(logs: Path, index: Path) -> None:
-    """A dictionary of them in each of 100,000 runs is for every garbage collection to look through."""
+    """A dictionary of them in each of 100,000 runs is work for every garbage collection."""
     runs = Logdir(logs, index=LogIndex(str(index))).indexed().runs
     before = len(stored_series._MADE)
     held = runs["a"].series["loss"]

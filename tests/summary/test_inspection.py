@@ -1,4 +1,4 @@
-"""The digest of event files, beside the one of ``tensorboard --inspect``."""
+"""The digest of event files, compared with that of ``tensorboard --inspect``."""
 
 import contextlib
 import io
@@ -34,7 +34,7 @@ def our_text(logdir: Path, tag: str = "") -> str:
 
 @pytest.fixture(autouse=True)
 def _folders_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    # TensorBoard walks folders in whatever order the file system has.
+    # TensorBoard walks folders in whatever order the file system returns.
     monkeypatch.setattr(tf.io.gfile, "listdir", lambda path: sorted(os.listdir(path)))
 
 

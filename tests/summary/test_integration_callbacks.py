@@ -1,4 +1,4 @@
-"""Callbacks that import no framework, called as theirs call them; `tests/integrations` has the frameworks."""
+"""Callbacks that import no framework, called as frameworks call theirs; `tests/integrations` uses the frameworks."""
 
 from pathlib import Path
 from types import SimpleNamespace

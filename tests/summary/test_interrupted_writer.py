@@ -1,4 +1,4 @@
-"""Exceptions of signal handlers, raised in a writer's callers anywhere: no call hangs after them, nothing is lost."""
+"""Signal handlers that raise anywhere in a writer's callers: no call hangs afterwards, and nothing is lost."""
 
 import itertools
 import signal
@@ -23,11 +23,11 @@ PATIENCE = 60
 
 
 class Interruption(BaseException):
-    """What a signal handler raises."""
+    """The exception that a signal handler raises."""
 
 
 def interrupted(call: Callable[[], object], count: int, module: str = "") -> bool:
-    """Raises before the ``count``-th instruction of a call's code in the module; returns whether it has so many."""
+    """Raises before the ``count``-th instruction of a call's code in the module; returns whether it has that many."""
     left = count
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -40,7 +40,7 @@ def interrupted(call: Callable[[], object], count: int, module: str = "") -> boo
         return trace
 
     before = sys.gettrace()
-    # Python 3.12 traces instructions only where a frame wanted it before.
+    # Python 3.12 traces instructions only if a frame has requested it before.
     sys._getframe().f_trace_opcodes = True
     sys.settrace(trace)
     try:
@@ -74,7 +74,7 @@ def test_an_interruption_at_any_instruction_of_a_call(tmp_path: Path, call: Call
         writer.add_scalar("after", 1.0, 1)
         in_time(writer.flush)
         in_time(writer.close)
-        # Neither a second thread nor one that nobody ends.
+        # There is neither a second thread nor one that nobody ends.
         worker = writer._main._working
         assert worker.acquire(timeout=PATIENCE)
         worker.release()
@@ -102,7 +102,7 @@ def test_an_interruption_while_a_lock_is_taken_or_freed() -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such timer")
 def test_signals_that_raise_amid_flushes(tmp_path: Path) -> None:
-    # An Event's lock stayed locked after some thousand of them: `close` hung, with two threads that write.
+    # An Event's lock once stayed locked after some thousand of them: `close` hung, with two threads writing.
     script = (
         "import _thread, signal, sys, time; from stepscope.summary import SummaryWriter\n"
         "class Interruption(Exception): pass\n"

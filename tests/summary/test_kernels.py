@@ -1,4 +1,4 @@
-"""Compiled loops run where nothing can be kept, and nothing waits for them where another process compiles them."""
+"""Compiled loops run where nothing can be kept, and nothing waits for them while another process compiles them."""
 
 import os
 import shutil
@@ -123,12 +123,12 @@ def test_every_module_with_kernels_is_in_a_group_or_in_the_workers() -> None:
 
 @pytest.mark.parametrize("folder_of_all", [True, False])
 def test_an_installation_that_cannot_be_written_to_reads(tmp_path: Path, folder_of_all: bool) -> None:
-    """In a container without a writable home, every reading command ended with Numba's "no locator available"."""
+    """In a container without a writable home, all reading commands once ended with Numba's "no locator available"."""
     package = tmp_path / "stepscope"
     package.mkdir()
     shutil.copy(ROOT / "stepscope/__init__.py", package)
     shutil.copytree(ROOT / "summary", package / "summary", ignore=shutil.ignore_patterns("__pycache__"))
-    # Files where folders are to be made stop also those who may write everywhere.
+    # Files in the place of folders also stop users who may write everywhere.
     for folder in [package, *package.rglob("*")]:
         if folder.is_dir():
             (folder / "__pycache__").write_text("")

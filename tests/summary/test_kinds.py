@@ -127,7 +127,7 @@ def test_legacy_image() -> None:
 @pytest.mark.parametrize("shape", [[], [1], [1, 1], [1, 1, 1]])
 @pytest.mark.parametrize("dtype", [1, 2, 3])
 def test_a_tensor_of_one_element_is_a_scalar_of_any_rank(tmp_path: Path, shape: list[int], dtype: int) -> None:
-    # Of rank 2 or more its points were left out.
+    # With rank 2 or more, its points were once left out.
     value = value_of(tensor(dtype, shape, tensor_content=np.array(7, {1: "<f4", 2: "<f8", 3: "<i4"}[dtype]).tobytes()))
     value.tag = "loss"
     value.metadata.plugin_data.plugin_name = "scalars"
@@ -140,7 +140,7 @@ def test_a_tensor_of_one_element_is_a_scalar_of_any_rank(tmp_path: Path, shape: 
 
 
 def test_a_field_of_its_own_says_the_kind_whatever_the_metadata() -> None:
-    # Such a number was not a scalar; TensorBoard's readers take it for one.
+    # Such a number was once not a scalar; TensorBoard's readers treat it as one.
     number = Summary.Value(tag="loss", simple_value=1.5)
     number.metadata.plugin_data.plugin_name = "another"
     histogram = Summary.Value(histo=HistogramProto(bucket_limit=[1.0], bucket=[2.0]))
@@ -191,11 +191,11 @@ OLD_RUN_METADATA = Summary.Value(
         ("scalars", value_of(tensor(1, [3], float_val=[1, 2])), r"expected 3 values for shape \[3\], got 2"),
         ("scalars", value_of(tensor(1, [1 << 40], float_val=[1])), "expected 1099511627776 values"),
         ("scalars", value_of(tensor(1, [-1], float_val=[1])), r"known shape, got \[-1\]"),
-        # NumPy has at most 64 dimensions, and raised an error of its own that ended the following of the directory.
+        # NumPy has at most 64 dimensions, and its own error once ended the following of the directory.
         ("scalars", value_of(tensor(3, [1] * 65, int_val=[1])), "at most 32 dimensions, got 65"),
         ("text", value_of(strings_tensor([b"a"], (1,) * 65)), "at most 32 dimensions, got 65"),
         ("histograms", value_of(tensor(1, [0, 1 << 62, 1 << 62])), "fits into memory"),
-        # Each of so many rows is a list, where a reader wants lists: all memory, for a record of a few bytes.
+        # Readers want lists, and each of so many rows is one: this takes all memory for a record of a few bytes.
         ("tensor", value_of(tensor(1, [11, 1 << 40, 0])), r"at most 65536 rows .* got shape \[11, 10995"),
         ("text", value_of(strings_tensor([], (1 << 40, 0))), r"at most 65536 rows without elements"),
         ("scalars", value_of(tensor(1, [], tensor_content=b"abc")), "a multiple of 4 bytes, got 3"),
@@ -329,7 +329,7 @@ def test_default_bins_keep_every_finite_value(values: list[float], max_bins: int
         ([1], {"bins": ["a", "b"]}, TypeError, "bins of the histogram 't' must be real numbers"),
         ([np.nan], {"bins": "some"}, ValueError, "not a valid estimator"),
         ([1], {"bins": 0}, ValueError, "must be positive"),
-        # Of NumPy 2, and of what NumPy 1 makes of it.
+        # The messages of NumPy 2 and of NumPy 1.
         ([-1e308, 1e308], {"bins": 3}, ValueError, "data range|ascend"),
     ],
 )

@@ -61,7 +61,7 @@ def test_a_meta_graph_alone_is_the_graph_of_its_run(tmp_path: Path) -> None:
 
 
 def test_a_meta_graph_beside_a_graph_is_not_a_second_one(tmp_path: Path) -> None:
-    # TensorFlow's FileWriter writes both, of the same graph.
+    # TensorFlow's FileWriter writes both for the same graph.
     write(tmp_path, graph(OTHER), Event(meta_graph_def=META_GRAPH.SerializeToString()))
     (run,) = open_logdir(tmp_path).runs.values()
     series = run.series["__run_graph__"]

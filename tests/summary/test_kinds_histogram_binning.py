@@ -1,4 +1,4 @@
-"""Counting by cells against NumPy, and TensorFlow 2's buckets against TensorBoard's."""
+"""Counting by cells compared with NumPy, and TensorFlow 2's buckets with TensorBoard's."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(HARD
 EDGES = st.one_of(
     st.just(TENSORFLOW_EDGES),
     st.lists(FINITE | st.sampled_from([-np.inf, np.inf]), min_size=2, max_size=30).map(lambda edges: np.sort(edges)),
-    # Many edges in one cell, and edges that are equal.
+    # Many edges in one cell, and equal edges.
     st.tuples(FINITE, st.integers(2, 30)).map(
         lambda edge: np.linspace(edge[0], np.nextafter(edge[0], DBL_MAX), edge[1])
     ),
@@ -58,7 +58,7 @@ def test_counts_are_those_of_numpy(
         patch.setattr(binning, "_FEW", 0 if by_cells else 1 << 20)
         patch.setattr(binning, "_CHUNK", 16)
         assert_counts_as_numpy(array[np.isfinite(array)], edges)
-        # NumPy 1 rounds edges to float32 where the numbers are.
+        # NumPy 1 rounds edges to float32 if the numbers are float32.
         if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
             shorter = array.astype(np.float32)
             assert_counts_as_numpy(shorter[np.isfinite(shorter)], edges)

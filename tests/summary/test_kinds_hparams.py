@@ -15,7 +15,7 @@ METRICS = {"hparam/loss": 0.25}
 
 
 def contents(folder: Path, run: str) -> dict[str, Any]:
-    """What the run's hparams series hold, by the last part of their tags, as JSON."""
+    """The contents of the run's hparams series as JSON, by the last part of their tags."""
     series = open_logdir(folder).runs[run].of_kind("hparams")
     return {
         one.tag.removeprefix("_hparams_/"): json_format.MessageToDict(one.read(0), preserving_proto_field_name=True)

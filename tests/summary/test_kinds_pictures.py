@@ -30,7 +30,7 @@ def gif(value: Summary.Value) -> tuple[tuple[int, int], list[float], list[Any]]:
 
 
 def flat_video(*shades: tuple[int, ...]) -> Any:
-    """Videos of one shade per frame, [n, t, 1, 2, 3]."""
+    """Videos with one shade per frame, [n, t, 1, 2, 3]."""
     levels = np.array(shades, np.uint8)
     return np.broadcast_to(levels[:, :, None, None, None], (*levels.shape, 1, 2, 3))
 
@@ -110,7 +110,7 @@ def test_a_box() -> None:
     drawn = png(image_with_boxes("b", np.full((1, 8, 10), WHITE, np.uint8), [[1, 2, 6, 5]]))
     expected = np.full((8, 10, 3), WHITE)
     expected[1:7, 1:7] = RED
-    # Lines of two pixels, along each side of which one is inside.
+    # Lines are two pixels wide; along each side, one of the two is inside.
     expected[3:5, 3:5] = WHITE
     assert drawn.tolist() == expected.tolist()
 
@@ -118,7 +118,7 @@ def test_a_box() -> None:
 def test_the_inside_of_a_box_stays() -> None:
     drawn = png(image_with_boxes("b", np.zeros((12, 12, 3), np.uint8), [[0, 0, 11, 11]], dataformats="HWC"))
     assert drawn[2:10, 2:10].tolist() == np.zeros((8, 8, 3)).tolist()
-    # Of a line's two pixels, one would be above the picture.
+    # One of the line's two pixels would be above the picture.
     assert drawn[0].tolist() == [RED] * 12
 
 

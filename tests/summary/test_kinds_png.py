@@ -1,4 +1,4 @@
-"""The PNG encoder against Pillow's decoder."""
+"""The PNG encoder, compared with Pillow's decoder."""
 
 from io import BytesIO
 from typing import Any, get_args
@@ -42,7 +42,7 @@ def test_any_pixels_are_read_as_they_were(pixels: NDArray[np.uint8]) -> None:
 def test_every_filter_and_strategy(code: int, strategy: Any, pixels: NDArray[np.uint8]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encoder, "_best", lambda rows, channels: (code, strategy))
-        # So few that the rows of a picture are filtered in several parts.
+        # So few bytes that the rows of a picture are filtered in several parts.
         patch.setattr(encoder, "_BAND_BYTES", 30)
         np.testing.assert_array_equal(decoded(png(pixels), pixels.shape[2]), pixels)
 

@@ -1,4 +1,4 @@
-"""Kinds of summaries are records in one list, which other distributions join."""
+"""Kinds of summaries are records in one list, to which other distributions can add theirs."""
 
 import csv
 import json
@@ -34,7 +34,7 @@ NOTHING = 3
 
 @pytest.fixture(scope="module")
 def spectrum(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the distribution of docs/extending.md, and logs of its kind."""
+    """A folder with the distribution from docs/extending.md, and logs of its kind."""
     folder = tmp_path_factory.mktemp("spectrum")
     install(CHAPTER, folder, "stepscope-spectrum")
     found = run_python(folder, "-c", program_of(CHAPTER))

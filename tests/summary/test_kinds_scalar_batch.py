@@ -32,7 +32,7 @@ def _messages(records: bytes) -> Iterator[bytes]:
 
 
 def _canonical(message: bytes) -> str:
-    """Text, because NaN may have any payload bits, and fields of the batch come in an order of its own."""
+    """Text, because NaN may have any payload bits, and the batch's fields come in an order of their own."""
     return str(Event.FromString(message))
 
 

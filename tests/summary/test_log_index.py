@@ -1,4 +1,4 @@
-"""What was read of a log directory is kept in few files, and never shown where the event files say something else."""
+"""Data read from a log directory is kept in few files, and never shown where the event files say something else."""
 
 import logging
 import os
@@ -30,7 +30,7 @@ from tests.summary.index_parts import files_of, loaded_index
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """The event files that are opened, and from which offset."""
+    """The event files that are opened, each with the offset where reading begins."""
     found: list[tuple[str, int]] = []
     read_new, tail_as_in = EventFile.read_new, EventFile._tail_as_in
 
@@ -55,7 +55,7 @@ def look(logs: "Path | str", index: "Path | str", **options: Any) -> Snapshot:
 
 
 def shown(snapshot: Snapshot) -> dict[str, Any]:
-    """All that readers can see, payloads included."""
+    """Everything that readers can see, including payloads."""
     series = [series for run in snapshot.runs.values() for series in run.series.values()]
     return {
         "runs": {run.name: run.first_wall_time for run in snapshot.runs.values()},
@@ -92,7 +92,7 @@ def event_file(logs: Path, run: str) -> Path:
 
 
 def let_age(logs: Path) -> None:
-    """Wait until no file can have changed without a later time of change."""
+    """Wait until no file can change without getting a later change time."""
     changed = max(path.stat().st_ctime for path in logs.rglob("*"))
     while time.time() - changed < 2.1:
         threading.Event().wait(0.05)
@@ -106,13 +106,13 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take times of change for exact, as they are where no two changes come within a tick of the clock."""
+    """Treat change times as exact, as they are if no two changes come within a tick of the clock."""
     monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
 
 
 @pytest.fixture(params=["whole", "divided"])
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points are kept as those of small files are, and as those of large ones."""
+    """Points are kept both as for small files and as for large ones."""
     if request.param == "divided":
         monkeypatch.setattr("stepscope.summary.packed_points.LARGEST_UNDIVIDED", 0)
 
@@ -139,7 +139,7 @@ def test_a_second_start_shows_the_same_and_opens_no_event_file(
 def test_a_file_that_changed_just_before_it_was_read_is_compared(
     logs: Path, tmp_path: Path, opened: list[tuple[str, int]]
 ) -> None:
-    """A second change within a tick of the clock leaves every time as it was."""
+    """A second change within a tick of the clock leaves every time unchanged."""
     look(logs, tmp_path / "index")
     opened.clear()
     look(logs, tmp_path / "index")
@@ -256,7 +256,7 @@ def test_a_damaged_index_is_of_no_consequence(
     )
     (index / name).write_bytes(damaged)
     assert shown(look(logs, index)) == expected
-    # What was damaged was made again, where that was found out at the start.
+    # Damaged data has been created again if the damage was found at the start.
     assert shown(look(logs, index)) == expected
 
 
@@ -303,7 +303,7 @@ def test_a_manifest_cannot_lead_out_of_its_folder(logs: Path, tmp_path: Path) ->
 
 
 def test_each_log_directory_has_its_own_part_of_an_index(tmp_path: Path) -> None:
-    """What is stored before all files are listed said nothing of those of others, which were shown as runs once."""
+    """Data stored before all files are listed once said nothing of others' files, which were shown as runs."""
     index = tmp_path / "index"
     for name in ("ours", "theirs"):
         with SummaryWriter(tmp_path / name / name) as writer:
@@ -344,7 +344,7 @@ def test_two_that_follow_share_an_index(logs: Path, tmp_path: Path) -> None:
     expected = read_anew(logs)
     for segment in (tmp_path / "index").glob("*.segment"):
         segment.unlink()
-    # What one of them has open, the other may have replaced and deleted.
+    # Either may have replaced and deleted what the other has open.
     assert shown(first.snapshot) == shown(second.snapshot) == expected
     assert shown(look(logs, tmp_path / "index")) == expected
 
@@ -402,7 +402,7 @@ def test_segments_that_no_manifest_has_are_deleted_after_a_while(logs: Path, tmp
     for name, age in (("0" * 16 + ".segment", 7200), ("1" * 16 + ".segment", 10), ("mine.txt", 7200)):
         (tmp_path / "index" / name).write_bytes(b"?")
         os.utime(tmp_path / "index" / name, (time.time() - age,) * 2)
-    # Of the segment that is, nothing is of use any more.
+    # Nothing in the existing segment is of use any more.
     for run in ("a", "b"):
         shutil.rmtree(logs / run)
     with SummaryWriter(logs / "c") as writer:
@@ -447,7 +447,7 @@ def test_segments_at_an_address_are_deleted_after_a_while_too(
 
 
 def test_while_runs_grow_segments_are_written_now_and_then(logs: Path, tmp_path: Path) -> None:
-    """Each flush of a few small files would be a segment otherwise."""
+    """Otherwise each flush of a few small files would be a segment."""
     logdir = Logdir(logs, index=LogIndex(str(tmp_path / "index")))
     logdir.update()
     logdir.wait_until_stored()
@@ -566,7 +566,7 @@ def opened_at(path: Path, offset: int) -> BinaryIO:
 
 
 def test_a_file_that_grows_after_it_was_packed_goes_on(logs: Path, tmp_path: Path) -> None:
-    """Straight from the scan, or tag by tag; with new tags, and with values that are no numbers."""
+    """Straight from the scan, or tag by tag; with new tags, and with values that are not numbers."""
     with SummaryWriter(tmp_path / "numbers") as writer:
         for step in range(10):
             writer.add_scalar("loss", step, step)

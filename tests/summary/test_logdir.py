@@ -165,8 +165,8 @@ def test_a_payload_whose_bytes_changed_is_an_error_and_no_value(tmp_path: Path) 
 
 
 def test_a_payload_of_another_point_in_the_same_place_is_an_error(tmp_path: Path) -> None:
-    # A run that was written again put a record of the same length, with a valid CRC, where the old one had been, and
-    # readers of the old snapshot were shown its text.
+    # A rewritten run once put a record of the same length, with a valid CRC, where the old one had been, and readers of
+    # the old snapshot were shown its text.
     file = tmp_path / "events.out.tfevents.1"
     write(file, text(1, "zero"))
     series = open_logdir(tmp_path).series(".", "note")
@@ -201,7 +201,7 @@ def test_a_deleted_run_disappears(tmp_path: Path) -> None:
 
 
 def test_a_series_that_comes_back_has_another_version(tmp_path: Path) -> None:
-    # A run that was deleted and trained again began at version 1 as before, so that charts kept the old curve.
+    # A run that was deleted and trained again once began at version 1 as before, so charts kept the old curve.
     file = tmp_path / "run" / "events.out.tfevents.1"
     logdir = Logdir(tmp_path)
     versions = []
@@ -216,7 +216,7 @@ def test_a_series_that_comes_back_has_another_version(tmp_path: Path) -> None:
 
 
 def test_a_tag_that_another_file_began_as_another_kind_is_reported(tmp_path: Path) -> None:
-    # Such points cannot be shown in one series; they used to vanish without a word.
+    # Such points cannot be shown in one series; they used to vanish silently.
     write(tmp_path / "events.out.tfevents.1", scalar(0, 1.0, tag="note"))
     write(tmp_path / "events.out.tfevents.2", text(1, "x"), text(2, "x"))
     snapshot = open_logdir(tmp_path)
@@ -228,7 +228,7 @@ def test_a_tag_that_another_file_began_as_another_kind_is_reported(tmp_path: Pat
 
 
 def test_runs_without_a_readable_wall_time_come_last(tmp_path: Path) -> None:
-    # NaN is neither before nor after anything, and left all runs in an order of chance.
+    # NaN is neither before nor after anything, and once left all runs in random order.
     for name, wall_time in (("a", 3.0), ("b", float("nan")), ("c", 1.0), ("d", 2.0)):
         write(tmp_path / name / "events.out.tfevents.1", scalar(0, 1.0, wall_time=wall_time))
     runs = open_logdir(tmp_path).runs.values()
@@ -237,7 +237,7 @@ def test_runs_without_a_readable_wall_time_come_last(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="file names are UTF-8 there")
 def test_names_that_are_no_utf8_are_shown_escaped(tmp_path: Path) -> None:
-    # Python's surrogates for such bytes cannot be encoded as JSON, so that one folder broke the whole list of runs.
+    # Python's surrogates for such bytes cannot be encoded as JSON, so one folder once broke the whole list of runs.
     folder = tmp_path / os.fsdecode(b"r\xff")
     write(folder / "events.out.tfevents.1", text(0, "zero"))
     snapshot = open_logdir(tmp_path)
@@ -247,13 +247,13 @@ def test_names_that_are_no_utf8_are_shown_escaped(tmp_path: Path) -> None:
 
 
 def test_folders_may_be_nested_deeper_than_python_recurses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The listing was recursive; its RecursionError ended the following of the directory.
+    # The listing was once recursive; its RecursionError ended the following of the directory.
     monkeypatch.chdir(tmp_path)
     for _ in range(1100):
         Path("a").mkdir()
         monkeypatch.chdir("a")
     monkeypatch.chdir(tmp_path)
-    # Unlike the folders of a test, these could not be removed by pytest, whose way to do it is recursive too.
+    # Unlike a test's usual folders, these could not be removed by pytest, which also works recursively.
     try:
         assert list(open_logdir(tmp_path).runs) == []
     finally:
@@ -277,7 +277,7 @@ def test_symbolic_links_are_followed_and_loops_end(tmp_path: Path) -> None:
 
 
 def test_folders_that_link_to_each_other_are_listed_in_bounded_time(tmp_path: Path) -> None:
-    # Every order in which the links can be walked is a path of its own: 9 folders have a million of them.
+    # Every order in which the links can be walked is a separate path: 9 folders have a million of them.
     for name in "abcdefghi":
         (tmp_path / name).mkdir()
     for name in "abcdefghi":
@@ -362,7 +362,7 @@ def test_a_first_pass_over_many_files_publishes_what_it_has(tmp_path: Path, monk
 
 
 def test_a_file_that_grows_says_so_until_it_has_not_for_a_minute(tmp_path: Path) -> None:
-    # A file that was being written to was called complete.
+    # A file that was still being written was once called complete.
     file = tmp_path / "events.out.tfevents.1"
     write(file, scalar(0, 1.0))
     os.utime(file, (1000.0, 1000.0))
@@ -382,7 +382,7 @@ def test_a_file_that_grows_says_so_until_it_has_not_for_a_minute(tmp_path: Path)
 
 @pytest.mark.parametrize("in_place", [True, False])
 def test_a_file_of_the_same_size_and_time_is_noticed(tmp_path: Path, in_place: bool) -> None:
-    # A copy that keeps times stayed unseen for good.
+    # A copy that keeps times once stayed unseen for good.
     file = tmp_path / "run" / "events.out.tfevents.1"
     write(file, *(scalar(step, 1.0) for step in range(50)))
     status = file.stat()
@@ -424,7 +424,7 @@ def test_what_the_cache_has_of_a_file_that_was_copied_over_is_not_believed(
     file = tmp_path / "logs" / "events.out.tfevents.1"
     write(file, *(scalar(step, 1.0) for step in range(5000)))
     assert look() == (1.0, 1)
-    # Other rights do not make it another file.
+    # Changed permissions do not make it another file.
     file.chmod(0o640)
     assert look() == (1.0, 1)
     status = file.stat()
@@ -435,7 +435,7 @@ def test_what_the_cache_has_of_a_file_that_was_copied_over_is_not_believed(
 
 @pytest.fixture
 def refused(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Folders by name that cannot be listed, with the error; root may list everything."""
+    """Folders that cannot be listed, by name, with the error; root may list everything."""
     found: dict[str, int] = {}
     scandir = os.scandir
 
@@ -454,7 +454,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 def test_a_folder_that_cannot_be_listed_for_a_moment_keeps_its_runs(
     tmp_path: Path, refused: dict[str, int], folder: str, number: int
 ) -> None:
-    # All runs vanished, and were read again when they came back.
+    # All runs once vanished, and were read again when they came back.
     logs = tmp_path / "logs"
     write(logs / "run" / "deep" / "events.out.tfevents.1", scalar(0, 1.0))
     logdir = Logdir(logs)
@@ -500,7 +500,7 @@ def test_a_path_that_is_too_long_is_named(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_names_are_bounded_and_do_not_reorder_what_is_around_them(tmp_path: Path) -> None:
-    # Longer ones were listed, but could not be asked for; U+202E drew "rtl" as "ltr".
+    # Longer ones were once listed, but could not be requested; U+202E drew "rtl" as "ltr".
     file = tmp_path / "events.out.tfevents.1"
     write(file, scalar(0, 1.0, "x" * 5000), scalar(0, 2.0, "x" * 5001), scalar(0, 3.0, "a\u202ertl"))
     snapshot = open_logdir(tmp_path)
@@ -508,7 +508,7 @@ def test_names_are_bounded_and_do_not_reorder_what_is_around_them(tmp_path: Path
     assert [len(tag) for tag in tags] == [4032, 4032, 10]
     assert tags[0].endswith("xxx... (5,000 characters, f26e7e2d)")
     assert tags[2] == r"a\u202ertl"
-    # By the name as it was written, too.
+    # Also by the name as it was written.
     assert [s.values.tolist() for t in ("x" * 5000, "x" * 5001, "a\u202ertl") if (s := snapshot.series(".", t))] == [
         [1.0],
         [2.0],
@@ -543,7 +543,7 @@ def test_of_files_that_are_told_of_only_these_are_looked_at_until_a_listing_is_d
     assert logdir.update(changed=told) is first
     assert listings == []
 
-    # Others are found by the next listing, which does not read again what was told of.
+    # Others are found by the next listing, which does not reread what was reported.
     second = logdir.update(changed=set())
     assert shown(second)["b"] == {"loss": [(0, 1.0), (1, 3.0)]}
     assert second.runs["a"] is first.runs["a"]

@@ -12,7 +12,7 @@ from stepscope.summary.logdir import Logdir
 
 
 class Collector:
-    """Stands for the module ``gc`` after an update that made many objects."""
+    """Acts as the module ``gc`` after an update that created many objects."""
 
     def __init__(self, put_aside: int) -> None:
         self.put_aside = put_aside
@@ -34,7 +34,7 @@ class Collector:
 @pytest.mark.parametrize(
     ("put_aside", "called"),
     [
-        # Of a program of others: the oldest generation.
+        # In other programs: the oldest generation.
         (0, ["disable", "freeze", "unfreeze", "enable"]),
         (5, ["disable", "freeze", "enable"]),
     ],
@@ -42,7 +42,7 @@ class Collector:
 def test_many_objects_are_put_aside_for_good_in_a_program_that_puts_objects_aside(
     put_aside: int, called: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A collection that looks through those of 100,000 runs keeps every thread waiting for seconds."""
+    """A collection that examines the objects of 100,000 runs keeps every thread waiting for seconds."""
     collector = Collector(put_aside)
     monkeypatch.setattr(collections_off, "gc", collector)
     Logdir(tmp_path).update()
@@ -84,6 +84,6 @@ print(len(snapshot.runs), gc.collect() < 20)
 
 
 def test_runs_that_are_gone_leave_nothing_for_the_collector(tmp_path: Path) -> None:
-    """Told in a process of its own: others leave something all the time."""
+    """Checked in a process of its own, because others leave something all the time."""
     done = subprocess.run([sys.executable, "-c", LEFT, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["20", "0 True"]

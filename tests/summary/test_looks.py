@@ -1,4 +1,4 @@
-"""A look at a log directory costs what changed, and sees what a listing sees; what stays costs little memory."""
+"""A look at a log directory costs what changed, and sees what a listing sees; what stays takes little memory."""
 
 import gc
 import math
@@ -33,7 +33,7 @@ def shown(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def long_ago(top: Path) -> None:
-    """Makes folders look as if nothing was added lately."""
+    """Makes folders look as if nothing was added recently."""
     for folder in [top, *(path for path in top.rglob("*") if path.is_dir())]:
         os.utime(folder, (1e9, 1e9))
 
@@ -221,12 +221,12 @@ def test_runs_stay_in_order_as_they_come_change_and_go() -> None:
     assert list(second) == ["b", "c", "a", "d"]
     assert second["c"] is other
     assert list(runs.changed({"a": run("a", 1), "b": None, "f": run("f", 2.5)})) == ["a", "c", "f", "d"]
-    # What was handed out stays as it was.
+    # Views that were handed out before stay as they were.
     assert (list(first), list(second)) == (["b", "c", "a"], ["b", "c", "a", "d"])
 
 
 def held(folder: Path, runs: int) -> int:
-    """How many objects that Python's garbage collector knows a start from an index leaves."""
+    """The number of objects known to Python's garbage collector that a start from an index leaves."""
     for number in range(runs):
         write(folder / "logs" / f"run_{number:02}", number)
     first = Logdir(folder / "logs", index=LogIndex(str(folder / "index")))
@@ -248,5 +248,5 @@ def held(folder: Path, runs: int) -> int:
 def test_a_run_of_an_index_is_few_objects(tmp_path: Path) -> None:
     held(tmp_path / "warm", 2)
     few, more = held(tmp_path / "few", 10), held(tmp_path / "more", 30)
-    # There were 39 when views, locks and lists of each file were held: of 100,000 runs a gigabyte.
+    # There were 39 when views, locks and lists were held for each file: a gigabyte for 100,000 runs.
     assert (more - few) / 20 < 32

@@ -21,7 +21,7 @@ TABLE = pl.DataFrame({"v": [[1.0, 2.0, 3.0]] * 1000, "t": ["x"] * 1000, "n": ran
 
 def test_what_is_claimed_counts_until_the_end_of_its_block() -> None:
     budget = MemoryBudget(100 * MIB, longest_wait=0.0)
-    claim(1 << 60)  # Nobody bounds it.
+    claim(1 << 60)  # Nothing bounds this claim.
     with budget.reading():
         claim(60 * MIB)
         claim(30 * MIB)
@@ -79,7 +79,7 @@ def written(frame: pl.DataFrame, method: str, compression: str) -> bytes:
 @pytest.mark.parametrize("method", ["write_parquet", "write_ipc", "write_ipc_stream"])
 def test_tables_say_how_large_they_are(method: str, compression: str) -> None:
     content = written(TABLE, method, compression)
-    # Some 40 kB; each value is counted with its place.
+    # About 40 kB; each value is counted with its place.
     assert TABLE.estimated_size() < declared_bytes(content) < 5 * TABLE.estimated_size()
     ones = pl.DataFrame({"x": pl.repeat(1.0, 1_000_000, eager=True)})
     packed = written(ones, method, "zstd")
@@ -97,7 +97,7 @@ def test_tables_say_how_large_they_are(method: str, compression: str) -> None:
 
 
 def files_of_a_mebibyte(folder: Path) -> dict[str, Path]:
-    """Files of which each declares a matrix of a mebibyte of float32, however few bytes it has."""
+    """Files that each declare a mebibyte matrix of float32, however few bytes they have."""
     ones = np.ones((1024, 256), np.float32)
     np.save(folder / "a.npy", ones)
     np.save(folder / "columns.npy", np.asfortranarray(ones))
@@ -145,7 +145,7 @@ def test_one_text_for_many_rows_is_counted_for_each() -> None:
     )
     content = written(frame, "write_parquet", "zstd")
     assert len(content) < MIB
-    # As texts of Python these are 200 MB.
+    # As Python strings, these take 200 MB.
     with MemoryBudget(100 * MIB).reading(), pytest.raises(VectorTableError, match="It needs some"):
         read_vector_table(io.BytesIO(content), "a.parquet")
 

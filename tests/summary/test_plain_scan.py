@@ -26,7 +26,7 @@ from tools.event_file_cases import damaged, random_file
 
 @contextmanager
 def compiling() -> Iterator[threading.Event]:
-    """While the loops are compiled by another process, which is done once the event is set."""
+    """Makes the loops look as if another process were compiling them until the event is set."""
     group, done = Group("event files", ()), threading.Event()
     group.compiled_elsewhere(done)
     with patch.object(scan, "KERNELS", group):
@@ -46,7 +46,7 @@ def test_the_little_that_comes_after_the_first_pass_is_read_without_the_loops(tm
 
 
 def found(scanner: Scanner, content: bytes, pieces: list[int]) -> list[Any]:
-    """All that the scan of a file tells that arrives in pieces, with room for few rows at a time."""
+    """All that the scan reports for a file that arrives in pieces, with room for few rows at a time."""
     taken: list[Any] = []
     begin, room = 0, 7
     for end in [*pieces, len(content)]:

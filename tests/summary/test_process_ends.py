@@ -1,4 +1,4 @@
-"""Forks and the ends of processes: nothing hangs, and nothing is lost."""
+"""Forks and process exits: nothing hangs, and nothing is lost."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ PATIENCE = 60
 
 
 def steps(folder: Path) -> dict[str, list[int]]:
-    """The steps of each tag, of all files."""
+    """The steps of each tag, from all files."""
     return {tag: series.steps.tolist() for tag, series in open_logdir(folder).runs["."].series.items()}
 
 
@@ -83,7 +83,7 @@ def tensorflow2(folder: Path) -> Callable[[str, int], object]:
     ids=lambda make: make.__name__,
 )
 def test_a_fork_amid_the_calls_of_other_threads(tmp_path: Path, make: Callable[[Path], Any]) -> None:
-    # A lock that another thread held was locked in the child forever.
+    # A lock that another thread held once stayed locked in the child forever.
     add = make(tmp_path)
     stopping = threading.Event()
 
@@ -103,7 +103,7 @@ def test_a_fork_amid_the_calls_of_other_threads(tmp_path: Path, make: Callable[[
                 warnings.simplefilter("ignore", DeprecationWarning)
                 child = os.fork()
             if child == 0:
-                # A child that hangs is ended by the alarm.
+                # The alarm ends a child that hangs.
                 signal.alarm(PATIENCE)
                 add(f"child {number}", 0)
                 os._exit(0)
@@ -126,7 +126,7 @@ def test_a_fork_amid_the_calls_of_other_threads(tmp_path: Path, make: Callable[[
     ids=["SummaryWriter", "v1", "v2"],
 )
 def test_what_a_process_of_multiprocessing_does_not_close(tmp_path: Path, method: str, write: str) -> None:
-    # Functions of atexit do not run there.
+    # Functions registered with atexit do not run there.
     if os.name == "nt" and method != "spawn":
         pytest.skip("this system cannot fork")
     module = tmp_path / "work.py"
@@ -146,7 +146,7 @@ def test_what_a_process_of_multiprocessing_does_not_close(tmp_path: Path, method
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_workers_that_their_pool_terminates(tmp_path: Path, method: str) -> None:
-    # A pool ends its workers by SIGTERM, which leaves no time to write what is queued.
+    # A pool ends its workers with SIGTERM, which leaves no time to write what is queued.
     if os.name == "nt" and method != "spawn":
         pytest.skip("this system cannot fork")
     module = tmp_path / "work.py"
@@ -173,7 +173,7 @@ def test_workers_that_their_pool_terminates(tmp_path: Path, method: str) -> None
 @pytest.mark.parametrize(
     "late",
     [
-        # The interpreter can start no thread by then: starting one waited forever.
+        # By then the interpreter can start no thread: starting one once waited forever.
         "class Late:\n    def __del__(self): writer_of[0].add_scalar('late', 1, 1)\nlate = Late()\n",
         "class Late:\n"
         "    def __del__(self): writer_of[0].add_scalar('late', 1, 1); writer_of[0].close()\n"
@@ -211,7 +211,7 @@ def test_a_file_that_fails_keeps_no_other_from_being_written(tmp_path: Path) -> 
 
 
 def test_embeddings_of_several_writers_are_all_in_the_configuration(tmp_path: Path) -> None:
-    # Each read the configuration, added its own entry, and overwrote what the other had added meanwhile.
+    # Each once read the configuration, added its own entry, and overwrote what the other had added in the meantime.
     def work(name: str) -> None:
         with SummaryWriter(tmp_path) as writer:
             for number in range(10):

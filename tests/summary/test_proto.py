@@ -71,7 +71,7 @@ def _all_messages(messages: Iterator[Descriptor]) -> Iterator[Descriptor]:
 
 
 def _local_name(descriptor: Descriptor | EnumDescriptor) -> str:
-    """The name without the top package; TensorBoard spreads over packages what lies together here."""
+    """The name without the top package; TensorBoard spreads over packages what is in one place here."""
     name = descriptor.full_name.partition(".")[2]
     for package in ("custom_scalars.", "mesh."):
         name = name.removeprefix(package)
@@ -101,7 +101,7 @@ def _own_files() -> list[FileDescriptor]:
 
 
 def _own_messages() -> list[Descriptor]:
-    """All messages but those of recordings, which are Stepscope's alone."""
+    """All messages except those of recordings, which only Stepscope has."""
     of_others = (file for file in _own_files() if file.package != "stepscope.debug")
     return list(_all_messages(m for f in of_others for m in f.message_types_by_name.values()))
 

@@ -1,4 +1,4 @@
-"""Readers of event files take any bytes, in any pieces, of files that change, and show nothing that was not written."""
+"""Readers of event files take any bytes, in any pieces, from changing files, and show only what was written."""
 
 import io
 import os
@@ -147,7 +147,7 @@ def test_a_length_beyond_all_limits_costs_its_header(length: int) -> None:
 
 @pytest.mark.parametrize("length", [1 << 26, 2**31 - 1, 2**31])
 def test_for_a_record_that_is_not_there_nothing_is_held(tmp_path: Path, length: int) -> None:
-    # What there was of it was read again and again, however large, before its rest could have arrived.
+    # The part that existed was once read again and again, however large, before the rest could have arrived.
     path = tmp_path / "events.out.tfevents.1"
     path.write_bytes(file_of(scalar(1, 1.0)) + header(length))
     os.truncate(path, 60 << 20)
@@ -196,7 +196,7 @@ def nested(levels: int) -> bytes:
 
 @pytest.mark.parametrize("count", [1000, 200_000])
 def test_a_record_may_hold_more_values_than_there_are_rows(count: int) -> None:
-    # The reader waited forever for room that never came.
+    # The reader once waited forever for room that never came.
     values = Summary.Value(tag="a", simple_value=1.5).SerializeToString()
     many = frame(b"\x10\x05" + field(5, field(1, values) * count))
     before, after = file_of(scalar(1, 1.0)), file_of(scalar(6, 6.0))
@@ -210,7 +210,7 @@ def test_a_record_may_hold_more_values_than_there_are_rows(count: int) -> None:
 
 
 def test_values_that_hold_nothing_are_no_points() -> None:
-    # Two bytes each became a row of fifty.
+    # Two bytes each once became a row of fifty.
     nothing = frame(b"\x10\x05" + field(5, b"\x0a\x00" * 500_000 + b"\x0a\x02\x0a\x00"))
     tracemalloc.start()
     file = read(nothing)
@@ -218,7 +218,7 @@ def test_values_that_hold_nothing_are_no_points() -> None:
     tracemalloc.stop()
     assert (file.points, file.records, damages_of(file)) == ({}, 1, [])
     assert peak < 32 << 20
-    # Those after them keep their place in the record.
+    # Values after them keep their place in the record.
     tagged = event_of(3, Summary.Value(), Summary.Value(tag="note", image=Summary.Image(width=1)))
     assert read(file_of(tagged)).points["note"].part(PATH).indices.tolist() == [1]
 
@@ -228,13 +228,13 @@ def test_values_that_hold_nothing_are_no_points() -> None:
     [
         (field(1, b"a") + b"\x15" + struct.pack("<f", 1.0) + b"\x15" + struct.pack("<f", 2.0), 2.0),
         (b"\x15" + struct.pack("<f", 2.0) + field(1, b"b") + field(1, b"a"), 2.0),
-        # An unknown field of the number's wire type, and a number of another one.
+        # An unknown field with the number's wire type, and a number with another one.
         (field(1, b"a") + b"\x15" + struct.pack("<f", 2.0) + b"\xfd\x01\x00\x00\x00\x00" + b"\x10\x09", 2.0),
         (field(7, b"older") + field(1, b"a") + b"\x15" + struct.pack("<f", 2.0), 2.0),
-        # The last of several forms is the value's.
+        # Of several forms, the last one is the value.
         (field(1, b"a") + field(8, b"\x08\x01" + field(5, struct.pack("<f", 1.0))) + b"\x15\x00\x00\x00\x40", 2.0),
         (field(1, b"a") + b"\x15\x00\x00\x80\x3f" + field(8, b"\x08\x02" + field(6, struct.pack("<d", 2.0))), 2.0),
-        # A varint of four bytes in the place of a float was taken for one.
+        # A varint of four bytes in the place of a float was once taken for a float.
         (field(1, b"a") + field(8, b"\x08\x01\x28\x81\x82\x83\x04" + field(5, struct.pack("<f", 2.0))), 2.0),
         (field(1, b"a") + field(8, b"\x08\x02\x30\x81\x82\x83\x84\x85\x86\x87\x04\x31" + struct.pack("<d", 2.0)), 2.0),
     ],
@@ -248,7 +248,7 @@ def test_numbers_are_what_protobuf_makes_of_them(value: bytes, expected: float) 
 
 
 def test_a_value_of_two_tensors_is_both_together_and_no_scalar() -> None:
-    # Protobuf joins them; the second was shown.
+    # Protobuf merges them; the second was once shown.
     one = field(8, TensorProto(dtype=DT_FLOAT, float_val=[1.0]).SerializeToString())
     value = field(1, b"a") + field(9, field(1, field(1, b"scalars"))) + one + one
     record = frame(field(5, field(1, value)))
@@ -287,7 +287,7 @@ def test_a_message_of_any_shape_leaves_the_records_around_it_alone(data: bytes) 
 
 
 def test_a_value_that_cannot_be_read_is_reported_and_the_tag_begins_with_the_next() -> None:
-    # The tag had no kind for good, and the value that was reported stayed a point.
+    # The tag once had no kind for good, and the reported value stayed a point.
     metadata_is_broken = field(1, b"loss") + field(9, b"\xff") + b"\x15\x00\x00\x80\x3f"
     broken = frame(b"\x10\x01" + field(5, field(1, metadata_is_broken)))
     no_utf8 = frame(b"\x10\x01" + field(5, field(1, field(1, b"\xff") + b"\x15\x00\x00\x80\x3f")))
@@ -300,7 +300,7 @@ def test_a_value_that_cannot_be_read_is_reported_and_the_tag_begins_with_the_nex
 
 
 def test_large_and_many_tags() -> None:
-    # Each of a record's values was looked for in the whole record again.
+    # Each of a record's values was once searched for in the whole record again.
     large = "x" * (1 << 20)
     many = [f"{number}/é" for number in range(20_000)]
     values = [Summary.Value(tag=tag, simple_value=1.0) for tag in many]
@@ -347,7 +347,7 @@ def test_any_tensor_is_a_payload_or_a_payload_error(value: Summary.Value, conten
 
 
 def test_a_shape_that_numpy_refuses_is_a_payload_error() -> None:
-    # NumPy counts bytes, even where one dimension is 0.
+    # NumPy counts bytes even if one dimension is 0.
     shape: Any = {"dim": [{"size": 0}, {"size": 2**59}]}
     value = Summary.Value(tensor=TensorProto(dtype=DT_COMPLEX128, tensor_shape=shape))
     with pytest.raises(PayloadError, match="fits into memory"):
@@ -363,7 +363,7 @@ def failing_at(share: float, random: Random, content: bytes) -> Callable[[int], 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_line_that_fails_and_gives_few_bytes_costs_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What had been taken before an error was taken again, where garbage followed or no end could be told.
+    # Data taken before an error was once taken again if garbage followed or no end could be determined.
     monkeypatch.setattr(event_file, "_WINDOW_BYTES", 128)
     content = file_of(*(scalar(step, 1.0) for step in range(9))) + bytes(300) + file_of(scalar(9, 1.0)) + bytes(200)
     random = Random(seed)
@@ -395,7 +395,7 @@ def test_a_file_that_shrinks_between_two_reads_of_it_is_no_damage(monkeypatch: p
 
 
 def test_a_file_that_was_cut_and_grew_again_unseen_is_read_anew() -> None:
-    # It began as before, so its new bytes were taken for more of the old ones.
+    # It began as before, so its new bytes were once taken for a continuation of the old ones.
     source = MemorySource()
     logdir = Logdir(source)
     first = [scalar(step, 1.0) for step in range(10)]
@@ -408,7 +408,7 @@ def test_a_file_that_was_cut_and_grew_again_unseen_is_read_anew() -> None:
 
 
 def test_damage_that_was_cut_off_is_none() -> None:
-    # Shorter than what was looked at, but not than what was read for good, it was taken for the same file.
+    # Shorter than what was looked at, but not than what was read for good, it was once taken for the same file.
     source = MemorySource()
     logdir = Logdir(source)
     content = b"?" + file_of(scalar(0, 1.0))[:-1]
@@ -433,7 +433,7 @@ def test_damage_that_goes_on_where_a_record_was_awaited_is_one() -> None:
 
 
 def test_what_is_left_out_does_not_move_the_place_of_a_restart() -> None:
-    # A value that is not a scalar, and run metadata, were counted wrongly, and a good point superseded.
+    # A value that is not a scalar, and run metadata, were once counted wrongly, and a good point superseded.
     note = strings("scalars", "loss", b"no number", b"either")
     metadata = Event(step=9, tagged_run_metadata=TaggedRunMetadata(tag="step", run_metadata=b""))
     content = file_of(
@@ -454,7 +454,7 @@ def test_a_start_at_the_largest_step_supersedes_that_step() -> None:
 
 
 def test_a_file_without_metadata_beside_one_of_another_kind_than_scalars() -> None:
-    # Its numbers, which the other file has none of, made the columns differ in length.
+    # Its numbers, which the other file lacks, once made the columns differ in length.
     source = MemorySource()
     bare = Summary.Value(tag="t", tensor=TensorProto(dtype=DT_INT64, int64_val=[3]))
     source.put("events.out.tfevents.1", file_of(event_of(5, with_kind("tensor", "t", bare.tensor))))
@@ -611,7 +611,7 @@ def test_links_that_lead_nowhere_or_in_circles(tmp_path: Path) -> None:
 
 
 def test_points_of_another_kind_do_not_move_the_place_of_a_restart() -> None:
-    # They are not shown, but were counted, so that good points after the restart were superseded.
+    # They are not shown, but were once counted, so good points after the restart were superseded.
     source = MemorySource()
     first = event_of(5, strings("text", "loss", b"x"))
     first.wall_time = 0.5
@@ -625,7 +625,7 @@ def test_points_of_another_kind_do_not_move_the_place_of_a_restart() -> None:
 
 
 def test_a_start_that_comes_to_be_a_restart_is_heeded_in_every_tag() -> None:
-    # Only tags with new points were made again.
+    # Only tags with new points were once rebuilt.
     source = MemorySource()
     source.put("events.out.tfevents.2", file_of(start(9), scalar(5, 1.0), scalar(2, 2.0)))
     logdir = Logdir(source)
@@ -635,7 +635,7 @@ def test_a_start_that_comes_to_be_a_restart_is_heeded_in_every_tag() -> None:
 
 
 def test_an_event_of_very_many_values_is_inspected() -> None:
-    # It never ended, for more values than the 65,536 rows of a window.
+    # This once never ended with more values than the 65,536 rows of a window.
     value = Summary.Value(tag="a", simple_value=1.5).SerializeToString()
     content = frame(b"\x10\x05" + field(5, field(1, value) * 70_000))
     assert sum(1 for _ in read_events(PATH, lambda *_: io.BytesIO(content))) == 1

@@ -26,7 +26,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def server() -> Iterator[ObjectStore]:
-    """Holds the bucket "logs"; may be stopped and started."""
+    """Holds the bucket "logs"; can be stopped and started."""
     with running_object_store("logs") as store:
         yield store
 
@@ -39,7 +39,7 @@ def memory() -> Iterator[str]:
 
 
 def fetched(address: str, folder: Path) -> Path:
-    """A local copy of what lies at an address."""
+    """A local copy of the files at an address."""
     protocol, path = address.split("://")
     file_system = fsspec.filesystem(protocol, skip_instance_cache=True)
     for found in file_system.find(path):
@@ -97,7 +97,7 @@ def test_everything_is_where_it_would_be_locally(place: str, request: pytest.Fix
 def test_a_recording_lies_beside_the_summaries(
     place: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # It went into a local folder "s3:".
+    # It once went into a local folder "s3:".
     monkeypatch.chdir(tmp_path)
     if place == "s3":
         request.getfixturevalue("server")

@@ -1,4 +1,4 @@
-"""Which points a restart has overwritten, and which files were written at once."""
+"""Which points a restart has overwritten, and which files were written at the same time."""
 
 import math
 from collections.abc import Sequence
@@ -64,10 +64,10 @@ def test_a_step_that_goes_back_supersedes_the_points_it_repeats(steps: list[int]
 def test_a_session_start_supersedes_from_its_step_on_and_nothing_after_it() -> None:
     steps = np.array([0, 1, 2, 3, 4, 2, 3], np.int64)
     assert steps[kept_points(steps, [Restart(position=5, step=2)])].tolist() == [0, 1, 2, 3]
-    # With session starts the run says itself where it restarted: other steps that go back are left alone.
+    # With session starts, the run itself tells where it restarted: other steps that go back are left alone.
     steps = np.array([0, 1, 2, 0, 1], np.int64)
     assert kept_points(steps, [Restart(position=0, step=0)]).all()
-    # Of several starts in one place the lowest decides, and each supersedes only what came before it.
+    # Of several starts in one place, the lowest decides, and each supersedes only what came before it.
     steps = np.array([0, 5, 1, 5, 0], np.int64)
     restarts = [Restart(position=2, step=3), Restart(position=2, step=1), Restart(position=4, step=5)]
     assert kept_points(steps, restarts).tolist() == [True, False, True, False, True]
@@ -79,7 +79,7 @@ def test_a_session_start_supersedes_from_its_step_on_and_nothing_after_it() -> N
         ([0, 1, 2], [], []),
         ([0, 1, 2, 3, 4, 2, 3], [], [(2, 3)]),
         ([0, 1, 2, 3, 4, 2, 3, 4, 1, 2], [], [(2, 3), (1, 4)]),
-        # The second start overwrites nothing that is left, and one behind all points has nowhere to go on.
+        # The second start overwrites nothing that is left, and one after all points has nowhere to continue.
         ([0, 1, 2, 1, 2], [Restart(3, 1), Restart(3, 2), Restart(5, 0)], [(1, 2)]),
     ],
 )
@@ -99,15 +99,15 @@ def test_resumptions_tell_what_each_restart_overwrote(
     [
         ([], [], 0),
         ([(1, 5)], [(0, 1)], 1),
-        # One after the other, also where the next begins in the very moment in which the last one ends.
+        # One after the other, even if the next begins at the very moment when the last one ends.
         ([(1, 5), (5, 6), (7, 9)], [(0, 1), (1, 2), (2, 3)], 1),
-        # In the order of time; in the given order where all times are the same.
+        # In time order; in the given order if all times are the same.
         ([(7, 9), (1, 5)], [(1, 2), (0, 1)], 1),
         ([(1, 1), (1, 1), (1, 1)], [(0, 1), (1, 2), (2, 3)], 1),
         # The first is at work while two others come and go.
         ([(0, 9), (1, 2), (3, 4), (9, 10)], [(0, 3), (1, 2), (2, 3), (3, 4)], 2),
         ([(0, 9), (1, 9), (2, 9), (3, 9)], [(0, 4), (1, 4), (2, 4), (3, 4)], 4),
-        # Where a time is none, nothing can be told.
+        # If a time is NaN, nothing can be determined.
         ([(0, 9), (1, math.nan), (2, 9)], [(0, 1), (1, 2), (2, 3)], 1),
     ],
 )
@@ -189,7 +189,7 @@ def losses(snapshot: Snapshot) -> list[tuple[int, float]]:
 
 
 def ranks(folder: Path, count: int, steps: int) -> None:
-    """What ``count`` processes leave that log at the same time into one folder."""
+    """The files left by ``count`` processes that log into one folder at the same time."""
     for rank in range(count):
         times = [1000.0 + rank / 100 + step for step in range(steps)]
         events = [scalar(step, 10 * rank + step, wall_time=time) for step, time in enumerate(times)]
@@ -198,7 +198,7 @@ def ranks(folder: Path, count: int, steps: int) -> None:
 
 
 def test_writers_at_once_are_told_from_restarts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Four processes of a distributed training were shown as three restarts, with 150 of 200 points superseded.
+    # Four processes of distributed training were once shown as three restarts, with 150 of 200 points superseded.
     monkeypatch.setattr("stepscope.summary.kept_files.LEAST_CACHED", 1)
     ranks(tmp_path / "logs", 4, 50)
     everything = [(step, float(10 * rank + step)) for step in range(50) for rank in range(4)]
@@ -227,25 +227,25 @@ def test_a_file_that_goes_on_turns_a_restart_into_a_second_writer(tmp_path: Path
     logdir.update()
     write(second, scalar(1, 10.0, wall_time=110.0), scalar(2, 20.0, wall_time=111.0))
     assert (losses(logdir.update()), logdir.snapshot.superseded) == ([(0, 0.0), (1, 10.0), (2, 20.0)], 2)
-    # The first writer was but slow to flush.
+    # The first writer was merely slow to flush.
     write(first, scalar(3, 3.0, wall_time=110.5))
     assert losses(logdir.update()) == [(0, 0.0), (1, 1.0), (1, 10.0), (2, 2.0), (2, 20.0), (3, 3.0)]
     assert (logdir.snapshot.superseded, logdir.snapshot.written_at_once) == (0, {".": 2})
 
 
 def test_files_of_one_second_are_in_the_order_of_their_events(tmp_path: Path) -> None:
-    # By their names the second came first, and what it had resumed at was hidden.
+    # By name, the second file once came first, and the point at which it had resumed was hidden.
     write(tmp_path / "events.out.tfevents.100.host.9.1", *(scalar(s, s, wall_time=100.0) for s in range(4)))
     write(tmp_path / "events.out.tfevents.100.host.10.0", scalar(2, 20.0, wall_time=100.5))
     assert losses(open_logdir(tmp_path)) == [(0, 0.0), (1, 1.0), (2, 20.0)]
 
 
 def test_the_first_start_of_a_run_may_come_late(tmp_path: Path) -> None:
-    # A supervisor marks its start when others have logged already; those points were superseded.
+    # A supervisor marks its start after others have logged already; their points were once superseded.
     file = tmp_path / "events.out.tfevents.1"
     write(file, scalar(0, 0.0), scalar(1, 1.0), start(0, 100.0), scalar(2, 2.0))
     assert losses(open_logdir(tmp_path)) == [(0, 0.0), (1, 1.0), (2, 2.0)]
-    # The second restarts the run.
+    # The second start restarts the run.
     write(file, start(1, 100.0), scalar(1, 10.0))
     assert losses(open_logdir(tmp_path)) == [(0, 0.0), (1, 10.0)]
 
@@ -259,7 +259,7 @@ def test_writers_at_once_that_mark_their_starts(tmp_path: Path) -> None:
 
 
 def test_points_of_one_file_stay_as_written_where_another_file_has_none_of_their_tag(tmp_path: Path) -> None:
-    # They were sorted by step where the other file marked a start of its own.
+    # They were once sorted by step if the other file marked a start of its own.
     before = [start(0, 100.0), scalar(8, 1.0, wall_time=100.0), scalar(20, 2.0, wall_time=101.0)]
     write(tmp_path / "events.out.tfevents.1", *before, start(10, 102.0), scalar(-5, 3.0, wall_time=110.0))
     write(tmp_path / "events.out.tfevents.2", start(0, 105.0), scalar(0, 0.0, "accuracy", 105.0), start(50, 106.0))

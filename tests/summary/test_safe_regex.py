@@ -39,7 +39,7 @@ def test_an_expression_of_exponential_time_is_given_up() -> None:
 
 @pytest.mark.parametrize("text", ["(?R)?a", "(?0)?a", "(a(?1)?b)", "(?P<x>a(?&x)?)", "(?P<x>a(?P>x)?)", "(b)(?+1)?(a)"])
 def test_recursion_is_refused(text: str) -> None:
-    # A search with one once took 0.8 GB before it ended as a MemoryError.
+    # A search with recursion once took 0.8 GB before it ended with a MemoryError.
     with pytest.raises(PatternError, match="it is recursive"):
         Pattern(text)
     assert Pattern(text, literal=True).matches([f"x{text}", "a"]) == [True, False]
@@ -47,7 +47,7 @@ def test_recursion_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a{10000000}", "(?:(?:a{1000}){1000}){1000}", "(?x)[)]#(\n(?:[)]b{1000,}){ 1000}"])
 def test_repetitions_of_repetitions_are_refused(text: str) -> None:
-    # The library writes them out: 11 GB for one of these, when it was only compiled.
+    # The library expands them: merely compiling one of these took 11 GB.
     with pytest.raises(PatternError, match="it repeats too much"):
         Pattern(text)
 

@@ -32,7 +32,7 @@ def messages(records: bytes) -> Iterator[bytes]:
 
 
 def parsed(message: bytes) -> bytes:
-    """In the order of the fields' numbers, whatever the writer's was."""
+    """The message with its fields in the order of their numbers, whatever order the writer used."""
     return Event.FromString(message).SerializeToString()
 
 

@@ -1,4 +1,4 @@
-"""What sums up scalars, worked out for many tags at once, and kept by the index."""
+"""Summaries of scalars, computed for many tags at once and kept by the index."""
 
 import math
 from pathlib import Path
@@ -82,7 +82,7 @@ def plainly(state: TagState) -> ScalarSummary:
 
 
 def comparable(summary: ScalarSummary) -> list[str]:
-    """NaN is equal to itself here, and so are both zeros."""
+    """Treats NaN as equal to itself, and both zeros as equal."""
     return [repr(number + 0.0) for number in summary]
 
 
@@ -115,7 +115,7 @@ def test_a_start_from_an_index_tells_them_without_a_look_at_the_points(tmp_path:
     first.update()
     first.wait_until_stored()
     for segment in (tmp_path / "index").glob("*.segment"):
-        # The list at the end is whole.
+        # The list at the end stays intact.
         content = segment.read_bytes()
         segment.write_bytes(content[:30] + bytes(40) + content[70:])
     second = Logdir(tmp_path / "logs", index=LogIndex(str(tmp_path / "index")))

@@ -1,4 +1,4 @@
-"""`SummaryWriter` beside PyTorch's and tensorboardX's classes of the same name: names, order and defaults."""
+"""`SummaryWriter` compared with PyTorch's and tensorboardX's classes of that name: names, order and defaults."""
 
 import inspect
 from typing import Any

@@ -1,4 +1,4 @@
-"""Small files that are read together are what each is when it is read alone."""
+"""Small files that are read together give the same results as when each is read alone."""
 
 import io
 import os
@@ -76,7 +76,7 @@ def test_two_files_of_a_sweep() -> None:
 
 
 def values_in_any_form(random: Random) -> bytes:
-    """Return a file of which nothing has to be read alone."""
+    """Return a file in which nothing has to be read alone."""
     forms: list[Callable[[str], Summary.Value]] = [
         lambda tag: Summary.Value(tag=tag, simple_value=random.choice([0.0, random.random(), float("nan")])),
         lambda tag: with_kind(SCALARS, tag, TensorProto(dtype=DT_DOUBLE, double_val=[random.random()])),
@@ -183,7 +183,7 @@ def test_a_log_directory_is_the_same(tmp_path: Path) -> None:
     def all_points() -> object:
         logdir = Logdir(tmp_path)
         snapshots = [logdir.update()]
-        # What came after them is read on from where they ended.
+        # Whatever came after them is read from where they ended.
         with grows.open("ab") as stream:
             stream.write(frame(numbers(2000, loss=0.5).SerializeToString()))
         snapshots.append(logdir.update())

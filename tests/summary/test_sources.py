@@ -1,4 +1,4 @@
-"""Where the bytes of log directories come from: folders, folders by wildcard, several at once, and addresses."""
+"""Sources of log directories' bytes: folders, folders by wildcard, several at once, and addresses."""
 
 import os
 import threading
@@ -37,7 +37,7 @@ def sizes(source: Source, changed: set[str] | None = None) -> dict[str, int]:
 
 
 def long_ago(top: Path) -> None:
-    """Makes folders look as if nothing was added lately."""
+    """Makes folders look as if nothing was added recently."""
     for folder in [top, *(path for path in top.rglob("*") if path.is_dir())]:
         os.utime(folder, (1e9, 1e9))
 
@@ -97,7 +97,7 @@ def test_folders_and_files_that_come_and_go_are_seen(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_was_listed_while_it_changed_is_listed_again(tmp_path: Path) -> None:
-    """Two files may come within one tick of the file system's clock, of which the first listing saw one."""
+    """Two files may appear within one tick of the file system's clock; the first listing saw only one of them."""
     clock = Clock()
     source = LocalSource(tmp_path, clock=clock)
     make(tmp_path, "a/one")
@@ -175,7 +175,7 @@ def test_a_log_directory_in_memory_is_followed() -> None:
 
 
 class RangeHandler(SimpleHTTPRequestHandler):
-    """Answers ranges, as web servers for data do."""
+    """Answers range requests, as web servers for data do."""
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -196,7 +196,7 @@ class RangeHandler(SimpleHTTPRequestHandler):
 
 
 class PlainHandler(SimpleHTTPRequestHandler):
-    """Answers with whole files, whatever is asked."""
+    """Answers with whole files, whatever is requested."""
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -204,7 +204,7 @@ class PlainHandler(SimpleHTTPRequestHandler):
 
 @pytest.fixture(params=[RangeHandler, PlainHandler])
 def web(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """The address and the folder that it shows."""
+    """The address, and the folder that it serves."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(request.param, directory=str(tmp_path)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -1,4 +1,4 @@
-"""TensorFlow 1's manner of writing summaries."""
+"""TensorFlow 1's way of writing summaries."""
 
 import contextvars
 import inspect
@@ -489,7 +489,7 @@ def test_the_example_in_the_guide(page: str, tags: set[str], tmp_path: Path, mon
     guide = Path(__file__).resolve().parents[2] / "docs" / f"{page}.md"
     _, example, _ = re.split("```(?:python)?\n", guide.read_text(), maxsplit=2)
     monkeypatch.chdir(tmp_path)
-    # In a context of its own, for it sets a default step.
+    # In a context of its own, because it sets a default step.
     contextvars.copy_context().run(exec, compile(example, guide.name, "exec"), {})
     assert set(open_logdir(tmp_path / "runs").runs["first"].series) == tags
 
@@ -498,7 +498,7 @@ def test_the_example_in_the_guide(page: str, tags: set[str], tmp_path: Path, mon
 
 
 def samples_of(histo: Any) -> NDArray[np.float64]:
-    """Numbers that fall into the histogram's buckets, its extremes among them."""
+    """Numbers that fall into the histogram's buckets, including its extremes."""
     lefts = np.append(-np.inf, histo.bucket_limit[:-1])
     found = [np.full(int(count), left) for left, count in zip(lefts, histo.bucket, strict=True)]
     flat = np.concatenate(found).clip(histo.min, histo.max)
@@ -527,7 +527,7 @@ def test_the_same_as_in_tensorflows_file(peer: Callable[[str], Path], logdir: st
                     assert one == value
                 case "histo":
                     one = only(v1.histogram(value.tag, samples_of(value.histo)))
-                    # The numbers are others of the same buckets.
+                    # The numbers are different ones from the same buckets.
                     one.histo.sum, one.histo.sum_squares = value.histo.sum, value.histo.sum_squares
                     assert one == value
             seen.add(kind)

@@ -1,4 +1,4 @@
-"""TensorFlow 2's manner of writing summaries."""
+"""TensorFlow 2's way of writing summaries."""
 
 import asyncio
 import inspect
@@ -382,7 +382,7 @@ def test_defaults_nest(tmp_path: Path) -> None:
 
 
 class Variable:
-    """Has its number where TensorFlow's variables have it."""
+    """Has its number in the same place as TensorFlow's variables."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -592,7 +592,7 @@ def test_parameters_are_tensorflows() -> None:
 
 
 def samples_of(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Numbers that fall into the buckets, their extremes among them."""
+    """Numbers that fall into the buckets, including their extremes."""
     flat = np.repeat(buckets[:, :2].mean(axis=1), buckets[:, 2].astype(int))
     flat[0], flat[-1] = buckets[0, 0], buckets[-1, 1]
     return flat

@@ -16,7 +16,7 @@ def read(name: str, content: bytes) -> VectorTable:
 
 
 def seen(name: str, content: bytes) -> tuple[Any, ...]:
-    """Points, their rows, how many rows there are, columns and remarks."""
+    """Points, their rows, the row count, columns and remarks."""
     table = read(name, content)
     columns = {c.name: c.texts if c.numbers is None else c.numbers.tolist() for c in table.columns}
     return table.points.tolist(), table.rows.tolist(), table.row_count, columns, [r.message for r in table.remarks]

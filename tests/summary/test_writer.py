@@ -30,7 +30,7 @@ def event_files(folder: Path) -> list[Path]:
 
 
 def events(folder: Path) -> list[Event]:
-    """All events of a folder but the file versions, by a reader that stops at the first damaged record."""
+    """All events of a folder except the file versions, read until the first damaged record."""
     found = []
     for path in event_files(folder):
         first, *rest = (Event.FromString(raw) for raw in RawEventFileLoader(str(path)).Load())
@@ -139,7 +139,7 @@ def test_wall_times(tmp_path: Path) -> None:
     writer.add_scalar("t", 1.0, 1, 12.25)
     writer.add_scalar("t", 1.0, 1, 13)
     writer.add_text("t", "x", 1, 14.0)
-    # The epoch is a time too; it used to become the present one.
+    # The epoch is also a time; it was once replaced by the present time.
     writer.add_text("t", "x", 1, 0.0)
     writer.add_run_metadata(RunMetadata(), "t", 1, 0)
     writer.close()
@@ -249,7 +249,7 @@ def test_add_scalars_writes_a_run_per_key(tmp_path: Path) -> None:
 
 
 def test_threads_that_add_the_same_scalars_share_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Each of two threads opened a file for a new key; the first was then neither flushed nor closed by the writer.
+    # Two threads once each opened a file for a new key; the writer then neither flushed nor closed the first one.
     together = threading.Barrier(2)
 
     def slow(folder: Folder, **options: Any) -> EventFileWriter:
@@ -345,7 +345,7 @@ def test_callers_far_ahead_of_the_disk_wait_and_lose_nothing(tmp_path: Path, mon
 
 
 class FullDisk:
-    """Stands for `os.write`: takes ``room`` bytes, then none until it is made again."""
+    """Acts as `os.write`: takes ``room`` bytes, then none until there is room again."""
 
     def __init__(self, room: int) -> None:
         self.room = room

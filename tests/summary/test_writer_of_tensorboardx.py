@@ -1,4 +1,4 @@
-"""What `SummaryWriter` has from tensorboardX beyond PyTorch's class."""
+"""What `SummaryWriter` takes from tensorboardX beyond PyTorch's class."""
 
 import json
 from pathlib import Path

@@ -40,7 +40,7 @@ def train(x: Any, y: Any) -> Any:
 
 for _ in range(STEPS):
     train(inputs, labels)
-# Outside functions too, and of a type that has no numbers.
+# Outside functions too, and with a type that has no numbers.
 logarithms = tf.math.log(tf.constant([1.0, 2.0, 0.0]) - 1.0)
 tf.reduce_sum(logarithms / 0.0)
 tf.strings.join(["a", "b"])

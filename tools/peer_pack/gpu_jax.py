@@ -30,7 +30,7 @@ def trained(weights: list[jax.Array], x: jax.Array) -> list[jax.Array]:
 
 def main(folder: Path) -> None:
     """Write ``gpu/jax.xplane.pb`` below a folder."""
-    # Sources are stored by their names, not where they lie here.
+    # Store sources by name, not by their location here.
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
     step = jax.jit(trained)
     weights = [jnp.full((WIDTH, WIDTH), 0.01, jnp.float32) for _ in range(LAYERS)]

@@ -76,7 +76,7 @@ def written_beside(trace: Path, answers: dict[str, Any]) -> None:
 def main(folder: Path) -> None:
     """Write the figures of every trace below a folder."""
     warnings.simplefilter("ignore")
-    # Nanoseconds are to be read as such.
+    # Read nanoseconds as such.
     os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
     for trace in sorted((folder / "kineto").glob("*.json.gz")):
         written_beside(trace, answers_of(trace))

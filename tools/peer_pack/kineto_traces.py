@@ -150,7 +150,7 @@ def main(folder: Path) -> None:
         recording = Recording(rank)
         for number in (5, 6, 7):
             recording.step(number)
-        # Without the time of writing in its head, so that the same trace is the same file.
+        # No timestamp in the header, so that the same trace gives the same file.
         text = json.dumps(recording.trace(), separators=(",", ":")).encode()
         (folder / f"rank-{rank}.json.gz").write_bytes(gzip.compress(text, mtime=0))
 

@@ -47,7 +47,7 @@ def write_run(writer: Any, seed: int) -> None:
         writer.add_mesh("tetra", vertices, torch.full((1, 4, 3), 200), faces, {"camera": {"fov": 60}}, step)
     writer.add_images("batch", pictures[:3], 0)
     if of_torch:
-        # tensorboardX needs another package for sounds, and for graphs.
+        # tensorboardX needs another package for audio and for graphs.
         writer.add_audio("tone", torch.sin(torch.arange(400) / 4)[None], 0, 8000)
     writer.add_custom_scalars(LAYOUT)
     writer.add_embedding(points, list("abcdef"), torch.tensor(pictures), 5, "emb")

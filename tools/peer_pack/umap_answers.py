@@ -25,7 +25,7 @@ SPREADS: Final = ((1.0, 0.1), (2.0, 0.1))
 DIMENSIONS: Final = (2, 3)
 LAYOUT_EPOCHS: Final = 8
 REPULSIONS: Final = 5
-# Small steps: large ones make of a difference in rounding another picture.
+# Small steps: large ones turn a rounding difference into another picture.
 RATE: Final = 0.1
 
 
@@ -89,7 +89,7 @@ def _graph() -> Any:
     points, labels = uneven_digits()
     distances, rows = nearest(points)
     distances, rows = distances[:, :NEIGHBORS], rows[:, :NEIGHBORS]
-    # Of a point to itself: it is worked out with an error, and the library takes the nearest that is above 0.
+    # A point's distance to itself: it is computed with an error, and the library takes the nearest above 0.
     distances[:, 0] = 0
     graph, _, _ = umap_.fuzzy_simplicial_set(
         points, NEIGHBORS, None, "euclidean", knn_indices=rows, knn_dists=distances.astype(np.float32)

@@ -64,7 +64,7 @@ def envelope(sound: Sound, start: int, stop: int, width: int) -> Envelope:
     channels = min(sound.channels, MOST_CHANNELS)
     if width == 0:
         return Envelope(np.empty((channels, 0, 2), np.float32), 0)
-    # A pixel of a very long stretch is made of parts, so that memory stays bounded.
+    # A pixel of a very long stretch is computed in parts, so that memory stays bounded.
     parts = -(-frames * sound.channels // (width * _AT_A_TIME))
     edges = start + np.arange(width * parts + 1) * frames // (width * parts)
     bounds = np.empty((2, width * parts, channels), np.float32)
@@ -150,10 +150,10 @@ def _rows(height: int, fft: int, rate: int, scale: Scale) -> NDArray[np.int64]:
 
 def _spectra(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> NDArray[np.float64]:
     """Return the amplitudes ``[windows, fft / 2 + 1]`` of the windows that begin at these frames."""
-    # Hann's window without its last, so that it repeats.
+    # Hann window without its last value, so that it is periodic.
     hann = np.hanning(fft + 1)[:-1]
     amplitudes = np.abs(np.fft.rfft(_windows(sound, first_frames, fft, channel) * (hann / hann.sum())))
-    # The frequencies below zero have the same again.
+    # Negative frequencies have the same amplitudes.
     amplitudes[:, 1:-1] *= 2
     return amplitudes
 
@@ -182,7 +182,7 @@ def _fill(row: NDArray[np.float32], sound: Sound, first: int, channel: int | Non
 def _levels(amplitudes: NDArray[np.float32], is_whole: bool) -> Spectrogram:
     with np.errstate(divide="ignore"):
         decibels = 20 * np.log10(amplitudes)
-    # What rounding adds to a sine of full scale is no reason for another scale.
+    # Rounding errors in a full-scale sine are no reason for another scale.
     top = float(max(0.0, np.ceil(decibels.max() - 0.25)))
     levels = np.rint(255 + (decibels - top) * LEVELS_PER_DB).clip(0, 255)
     return Spectrogram(levels.astype(np.uint8), top, is_whole)

@@ -52,7 +52,7 @@ def ranged(request: Request, body: bytes, mime_type: str, headers: dict[str, str
     headers["Content-Length"] = str(stop - start)
     if wanted != "none":
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{len(body)}"
-    # In pieces, so that what a browser does not read ahead is never copied.
+    # In pieces, so that data the browser does not read ahead is never copied.
     pieces = _pieces(memoryview(body)[start:stop])
     return Pieces(pieces, 200 if wanted == "none" else 206, headers, media_type=mime_type)
 

@@ -174,7 +174,7 @@ def decode(encoded: Encoded) -> Sound:
     if is_damaged and not frames:
         raise PayloadError(f"{encoded.name} of {file_size(size)} that cannot be decoded: it is damaged")
     is_whole = frames >= file.frames or frames * file.channels > MOST_COUNTED
-    # What MP3 says of its length may be a guess.
+    # The length that an MP3 states may be a guess.
     if not is_whole and file.frames < _UNKNOWN and (is_damaged or file.format != "MP3"):
         notice = f"Cut short: {frames:,} of the {counted(file.frames, 'frame')} stated by the header."
     return Sound(_opened(encoded) if is_damaged else file, numbers, frames, notice, size)
@@ -196,7 +196,7 @@ def _opened(encoded: Encoded) -> "SoundFile":
 
 def _decoded(file: "SoundFile", capacity: int) -> tuple[Numbers | None, int, bool]:
     """Return the frames (None if more than ``capacity``), their number, and whether damage ends them."""
-    # Memory is taken for what is written to it, whatever a header promises.
+    # Memory is taken only for values that are written, whatever a header promises.
     numbers = np.empty((capacity, file.channels), np.float32)
     block = np.empty((max(1, _AT_A_TIME // file.channels), file.channels), np.float32)
     frames, is_damaged, done = 0, False, len(block)
@@ -215,7 +215,7 @@ def _read(file: "SoundFile", into: Numbers, at: int | None = None) -> tuple[int,
     """Read frames from the current or a given position; return how many, and whether damage ends them."""
     import soundfile
 
-    # After a failure this tells what was read before it.
+    # After a failure, this shows what was read before it.
     into.fill(np.nan)
     try:
         if at is not None:

@@ -40,7 +40,7 @@ def _of_dump(tree: Tree, tensor: WatchedTensor) -> str:
     for name in (operation, full):
         if tree.entry_of.get(name):
             return name
-    # The bodies of functions are behind their calls.
+    # The bodies of functions are below their calls.
     return next((path for path in tree.paths if path.endswith(f"/{operation}")), "")
 
 

@@ -183,7 +183,7 @@ def source_answer(opened: OpenedDebug, index: int) -> SourceAnswer:
 
 
 def _mark(line: int, mark: MarkedLine, opened: OpenedDebug, names: list[str]) -> LineMark:
-    # The bad ones first.
+    # Bad tensors first.
     ordered = sorted(mark.tensors, key=lambda tensor: -int(opened.index.bad[tensor] > 0))
     return {
         "line": line,

@@ -56,7 +56,7 @@ class DebuggerPanel(Panel):
             [
                 html.Div(
                     [
-                        # Together, as what has no room goes behind a button, and these must not.
+                        # Grouped, since anything without room moves behind a button, and these must not.
                         html.Div(
                             [
                                 long_select(

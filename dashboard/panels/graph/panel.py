@@ -83,7 +83,7 @@ class GraphPanel(Panel):
             Output("graph-host", "data-opened"),
             *(Input(setting_id(setting.name), "value") for setting in (GRAPH, FUNCTION, COSTS, COMPARE)),
         )
-        # A graph that could not be shown may be there now.
+        # A graph that could not be shown may exist by now.
         app.clientside_callback(
             ClientsideFunction("stepscopeGraph", "listed"),
             Output("graph-host", "data-listed"),

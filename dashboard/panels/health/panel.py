@@ -40,7 +40,7 @@ class HealthPanel(Panel):
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
-        # While the first files are read, the page says so; this tab would be the only one, and so the open one.
+        # While the first files are read, the page reports it; this tab would be the only one, and thus the open one.
         return bool(snapshot.health) and not (snapshot.loading and not snapshot.kinds)
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:

@@ -39,7 +39,7 @@ def clean(buckets: NDArray[np.float64]) -> Cleaned:
     edges = np.sort(kept[:, :2], axis=1)
     ordered = np.column_stack([edges, kept[:, 2]])
     if len(ordered) and float(ordered[:, 2].sum()) == 0:
-        # Writers give zero rows, all edges 0, for a histogram of nothing.
+        # Writers store a histogram of nothing as rows of zeros, edges included.
         ordered = ordered[:0]
     return Cleaned(ordered[np.argsort(ordered[:, 0], kind="stable")], int(len(buckets) - len(kept)))
 
@@ -163,7 +163,7 @@ def rebin(buckets: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[n
     if len(filled) == 0:
         return counts
     if bool((lefts[1:] >= rights[:-1]).all()):
-        # Side by side, as nearly all are: what lies below an edge is read off a line, many times faster.
+        # Nearly always, buckets are side by side: counts below an edge are then interpolated, many times faster.
         reached = np.cumsum(filled)
         below = np.column_stack([reached - filled, reached]).reshape(-1)
         counts += np.diff(np.interp(edges, np.column_stack([lefts, rights]).reshape(-1), below))
@@ -192,7 +192,7 @@ def statistics(cleaned: Cleaned) -> Statistics:
     if len(filled) == 0:
         return Statistics(0.0, float("nan"), float("nan"), float("nan"))
     lefts, rights, counts = filled.T
-    # Halves first: the sum of two large edges may be more than float64 holds. Shares likewise.
+    # Halves first: the sum of two large edges may overflow float64. Likewise for the shares.
     shares = counts / counts.max()
     mean = float(((lefts / 2 + rights / 2) * (shares / shares.sum())).sum())
     return Statistics(cleaned.total, float(lefts.min()), float(rights.max()), mean)

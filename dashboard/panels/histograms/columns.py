@@ -60,7 +60,7 @@ def heatmap_chart(
         "hoverinfo": "skip",
         "meta": meta,
     }
-    # A typed array of no cell has no shape that Plotly could read.
+    # A typed array without cells has no shape that Plotly can read.
     traces = [trace] if len(moments) else []
     said = "" if settings.bins == "even" else f"spread over {counted(bins, 'even bin')}"
     return Chart({"data": traces, "layout": layout}, note(moments, cleaned, total, said))
@@ -88,7 +88,7 @@ def bands_chart(
     layout = _layout(at, unit, settings, scheme)
     x, drawn = np.array(at, np.float64), values
     if len(x) == 1:
-        # One step has no width: half a unit on either side makes its bands seen.
+        # A single step has no width: half a unit on either side makes its bands visible.
         room = 0.5 if settings.axis != "wall" else 500.0
         x, drawn = np.array([x[0] - room, x[0] + room]), np.repeat(values, 2, axis=0)
     own = color.on(scheme)
@@ -121,7 +121,7 @@ def _cells(counts: NDArray[np.float64], edges: NDArray[np.float64], settings: Ch
             assert_never(settings.height)
     if settings.log:
         known = np.nan_to_num(drawn)
-        # Spreading makes parts of a count, which are not worth a decade each.
+        # Spreading produces fractions of a count, which are not worth a decade each.
         foot = max(foot_of([known.reshape(-1)]), float(known.max(initial=0.0)) * 1e-4)
         drawn = np.where(np.isnan(drawn), np.nan, log_heights(known, foot)) if foot else drawn
     return drawn

@@ -154,10 +154,10 @@ def _offset(
     first, last = (min(at), max(at)) if at else (0.0, 1.0)
     reach = last - first or 1.0
     share = RIDGE_SHARE if last > first else LONE_RIDGE_SHARE
-    # One unit of the axis is this share of its full height: the highest ridge stands on the oldest moment at most.
+    # The axis reaches beyond the oldest moment by the height of the highest ridge.
     full = reach / (1 - share)
     scale = full * share / shapes.tallest if shapes.tallest > 0 else 0.0
-    # One that is alone leaves enough.
+    # A ridge that is alone leaves enough room.
     headroom = HEADROOM if last > first else 0.0
     edge = ink(scheme)["text" if scheme == "light" else "surface"]
     traces = []

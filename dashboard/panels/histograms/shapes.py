@@ -82,7 +82,7 @@ def make_shapes(cleaned: Sequence[Cleaned], settings: ChartSettings) -> Shapes:
     for buckets in drawn:
         total = float(buckets[:, 2].sum())
         x, y = outline(buckets, _unit(typical, total, settings), finest)
-        # The density of a bucket of almost no width is more than a float holds.
+        # The density of a bucket of almost no width exceeds the range of a float.
         lines.append((x, np.minimum(y, np.finfo(np.float64).max), stairs(buckets)[:, 2], total))
     heights = [y for _, y, _, _ in lines]
     foot = foot_of(heights) if settings.log else 0.0

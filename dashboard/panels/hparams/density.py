@@ -85,7 +85,7 @@ def _text_bins(found: Sessions, column: Column, labels: Sequence[str]) -> Places
     texts, codes = texts_of(found, column.key)
     place = {label: at for at, label in enumerate(labels)}
     bins = np.array([place.get(text, len(labels)) for text in texts], np.intp)[codes]
-    # None is no empty text.
+    # None is not an empty text.
     return np.where(_given(found, column.key), bins, len(labels))
 
 

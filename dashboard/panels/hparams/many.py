@@ -74,7 +74,7 @@ def choose(
         rows = len(distinct_values(_group_codes(found)[passing]))
     ordered = heads[_in_order(found, heads, requested, target, lower)]
     first, rest = ordered[:listed], ordered[listed:]
-    # Axes go from end to end; other metrics would have to be read of all sessions for that.
+    # Axes go from end to end; for that, other metrics would have to be read for all sessions.
     by_points = None if found.snapshot.loading else target
     axes = [column for column in found.columns if column is by_points or (column.default and column.kind == "hparam")]
     spread = _spread(rest, most - len(first), [numbers(found, column, requested) for column in axes])
@@ -232,7 +232,7 @@ def texts_of(found: Sessions, name: str) -> tuple[list[str], Places]:
     def coded() -> tuple[list[str], Places]:
         return _coded([text_of(session.hparams.get(name)) for session in found.sessions])
 
-    # What no session has is a name that somebody made up.
+    # If no session has the name, somebody made it up.
     known = any(column.key == name for column in found.columns)
     return found.once(("texts", name), coded) if known else coded()
 

@@ -33,7 +33,7 @@ T = TypeVar("T")
 GRID_OPTIONS: dict[str, Any] = {
     "theme": {"function": "stepscopeGridTheme(themeQuartz)"},
     "rowHeight": 27,
-    # Two lines of a name.
+    # Room for two lines of a name.
     "headerHeight": 42,
     "animateRows": False,
     "suppressColumnMoveAnimation": True,
@@ -87,7 +87,7 @@ class HParamsPanel(Panel):
         return has_sessions(snapshot)
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
-        # What is in it comes with the first callback, as the page draws it.
+        # The content comes with the first callback, because the page draws it.
         return html.Div(
             [
                 toolbar(view),

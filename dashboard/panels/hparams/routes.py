@@ -179,5 +179,5 @@ def _cell(row: Row, column: Column) -> Cell:
     value = row.hparams.get(column.key)
     if value is None or column.type == "text":
         return text_of(value)
-    # As it was written in the program: 64, not 64.0.
+    # As written in the program: 64, not 64.0.
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -113,7 +113,7 @@ def read_sessions(snapshot: Snapshot, folder: str = "") -> Sessions:
     if folder and folder not in folders(snapshot):
         return _read_sessions(snapshot, folder)
 
-    # Without the snapshot, which holds what is known of it: a ring of them would stay for long.
+    # Without the snapshot, which holds the facts about it: a reference cycle would stay for long.
     def read() -> Sessions:
         with putting_aside():
             return replace(_read_sessions(snapshot, folder), snapshot=EMPTY_SNAPSHOT)
@@ -274,7 +274,7 @@ def _hparam_columns(said: Experiment, read: Iterable[Session]) -> list[Column]:
             have.append(None)
         info = infos.get(name)
         order = [python_value(value) for value in info.domain_discrete.values] if info is not None else []
-        # By their texts: Python's sets take True for 1.0.
+        # Distinct by text, as Python's sets treat True as 1.0.
         distinct = {text_of(value): value for value in have}
         columns.append(
             Column(

@@ -215,7 +215,7 @@ def _windowed(
     def rows_at(places: Iterable[int], *, timed: bool = True) -> list[Row]:
         return [_row(found, found.sessions[place], wanted, requested, timed=timed) for place in places]
 
-    # How long a session took takes a look at all of its points, and charts do not show it.
+    # A session's duration requires looking at all of its points, and charts do not show it.
     first, rest = rows_at(chosen.listed), rows_at(chosen.sampled, timed=False)
     if how != "sessions":
         first, rest = (grouped(rows, how, target.key if target is not None else "") for rows in (first, rest))

@@ -122,7 +122,7 @@ def small(picture: Picture, edge: int) -> Small:
 def eight_bits(image: Image.Image) -> Image.Image:
     """Return the image in 8-bit gray or color, with alpha if it has any."""
     if image.mode.startswith("I"):
-        # Browsers show the upper 8 of 16 bits too.
+        # Browsers also show the upper 8 of 16 bits.
         return Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))
     if image.mode in ("L", "LA", "RGB", "RGBA"):
         return image

@@ -22,7 +22,7 @@ class LiveTensorsPanel(Panel):
     opens_without_data = True
 
     def has_data(self, snapshot: Snapshot) -> bool:
-        # What it shows is in no file: a command and links open it.
+        # Its content is in no file: a command and links open the panel.
         return False
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:

@@ -77,7 +77,7 @@ class MeshPanel(CardPanel):
         def list_comparisons(query: str, _revision: int | None) -> Any:
             return comparisons(live.snapshot(), decode(query))
 
-        # The answer may be older than what is chosen now, and the list drops a choice that it does not offer.
+        # The answer may be older than the current choice, and the list drops a choice that it does not offer.
         app.clientside_callback(
             ClientsideFunction("stepscope", "offerComparisons"),
             Output(setting_id(COMPARE.name), "data"),

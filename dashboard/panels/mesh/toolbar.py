@@ -101,7 +101,7 @@ def display(view: View) -> dmc.Popover:
         position="bottom-start",
         keepMounted=True,
         shadow="md",
-        # Mantine gives them to a box around the button.
+        # Mantine gives the roles to a box around the button.
         withRoles=False,
         trapFocus=True,
         returnFocus=True,

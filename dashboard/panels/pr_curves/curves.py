@@ -102,7 +102,7 @@ class Curve:
         (TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN)), as scikit-learn's ``matthews_corrcoef``.
         """
         tp, fp, tn, fn = self.counts
-        # Roots one by one: the product of four large counts may be more than float64 holds.
+        # Separate roots, because the product of four large counts may overflow float64.
         below = np.sqrt(tp + fp) * np.sqrt(tp + fn) * np.sqrt(tn + fp) * np.sqrt(tn + fn)
         quotient: Floats = np.divide(tp * tn - fp * fn, below, out=np.zeros_like(below), where=below > 0)
         return quotient

@@ -109,7 +109,7 @@ def roc_chart(runs: Sequence[RunCurve], scheme: Scheme) -> Chart:
         drawn = curve.thinned()
         false_rate, true_rate = (rate[drawn] for rate in curve.roc)
         if len(curve.thresholds) > 1:
-            # The area is that of the line with both corners.
+            # The area is that of the line including both corners.
             false_rate, true_rate = (np.concatenate([[1.0], rate, [0.0]]) for rate in (false_rate, true_rate))
         traces.append(_line(one, false_rate, true_rate, scheme))
         if curve.best is not None and len(curve.thresholds) > 1:

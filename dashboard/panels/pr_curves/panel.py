@@ -138,7 +138,7 @@ def draw(tag: str, on: Draw) -> dict[str, Any]:
     apart = SLIDER.of(on.view) == "run"
     steps = {series.run: wanted_step(tag, series.run, on.view) for series in found}
     if not apart:
-        # At its end the slider stands at the newest step of all runs, which some may not have.
+        # The end of the slider is the newest step of all runs, which some runs may not have.
         newest = max((int(series.steps.max()) for series in found if len(series)), default=None)
         steps = {run: newest if step is None else step for run, step in steps.items()}
     read = [read_curve(series, on.colors[series.run], steps[series.run]) for series in found]

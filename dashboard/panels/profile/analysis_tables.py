@@ -159,7 +159,7 @@ def _of_others(analyzed: AnalyzedTrace, analysis: Analysis, key: object, *given:
     frame, empty = pl.DataFrame(), analysis.empty
     try:
         made = analyzed.kept(("of others", key), analysis.about, lambda: analysis.table(*given))
-        # What has no column is no table.
+        # A frame without columns is not a table.
         frame = made if made.columns else frame
     except (Cancelled, TraceUnavailableError):
         raise
@@ -340,7 +340,7 @@ def change_table(before: AnalyzedTrace, after: AnalyzedTrace, requested: PageReq
         frame,
         analysis.empty,
         f"{analysis.description}. Compared: {basis.words}.",
-        # Means of calls add up to nothing.
+        # Means of calls have no meaningful sum.
         () if basis.per == "call" else analysis.totals,
         at,
         after.source.id,

@@ -113,7 +113,7 @@ def _holds(table: Table, word: str) -> "pl.Expr":
     import polars as pl
 
     texts = [name for name, dtype in table.frame.schema.items() if dtype == pl.String]
-    # Where a row is of a number, that is what one searches for.
+    # If rows are identified by a number, users search for that number.
     searched = [pl.col(name).cast(pl.String) for name in dict.fromkeys([table.first, *texts])]
     return pl.any_horizontal(
         [text.fill_null("").str.to_lowercase().str.contains(word, literal=True) for text in searched]
@@ -132,7 +132,7 @@ def _passes(table: Table, name: str, condition: Condition) -> "pl.Expr":
     column = pl.col(name)
     if isinstance(condition, TextCondition):
         return _text_passes(column, condition)
-    # The page has moments since the trace's beginning.
+    # The page counts moments from the trace's beginning.
     since = table.start_ns if name in table.moments else 0
     return _number_passes(column, condition, since)
 

@@ -39,7 +39,7 @@ def format_of(table: Table, name: str) -> Format:
     dtype = table.frame.schema[name]
     known = table.columns[name].format if name in table.columns else None
     usual = usual_format(name, dtype)
-    # What an analysis says is only taken where the values can be written so.
+    # The format that an analysis declares is used only if it suits the values.
     fits = _BY_TYPE.get(usual, tuple(each for each in _WIDTHS if each not in (*_TEXTS, "flag")))
     if known is not None and known in fits:
         return known
@@ -79,7 +79,7 @@ def columns(table: Table, listed: Sequence[Mapping[str, Any]]) -> list[dict[str,
         if name not in hidden
     ]
     if any("@spread" in row for row in listed):
-        # Beside the number of what is distributed.
+        # Beside the number of values in the distribution.
         shown = [column["colId"] for column in found]
         found.insert(1 + next((shown.index(name) for name in _NUMBERED if name in shown), 0), _SPREAD)
     return found
@@ -103,7 +103,7 @@ def _empty(table: Table) -> frozenset[str]:
     ]
     some = table.frame.select((pl.col(name).fill_null(0).cast(pl.Float64) != 0).any() for name in figures).row(0)
     zero = [name for name, any_left in zip(figures, some, strict=True) if not any_left]
-    # A table of nothing but zeros says that.
+    # A table of nothing but zeros shows them.
     return frozenset(zero if len(zero) < len(figures) else ())
 
 
@@ -119,7 +119,7 @@ _SPREAD: Final[dict[str, Any]] = {
     "width": 104,
     "resizable": False,
     "suppressHeaderFilterButton": True,
-    # Its numbers are not what somebody searches for.
+    # Users do not search for its numbers.
     "getQuickFilterText": {"function": "''"},
 }
 
@@ -136,7 +136,7 @@ def _column(table: Table, name: str, title: str, *, first: bool, whole: float | 
     }
     if kind in _TEXTS:
         column |= {"filter": "agTextColumnFilter", "tooltipField": "path" if table.tree and first else name}
-        # Texts share what room is left, but take no more than they need: figures stay near what they are of.
+        # Texts share the remaining room but take no more than they need: figures stay near their subjects.
         needed = _needed(table, name, title)
         column |= {"flex": 3 if first else 2, "minWidth": min(260 if first else 120, needed), "maxWidth": needed}
         if kind != "text":
@@ -154,7 +154,7 @@ def _column(table: Table, name: str, title: str, *, first: bool, whole: float | 
             width = max(width, round(letters * _LETTER) + _ROOM[True])
         right = {"type": "rightAligned", "cellClass": f"number ag-right-aligned-cell {kind}"}
         column |= {
-            # What a row is of stands at its left.
+            # The subject of a row is on its left.
             **({"cellClass": "number"} if first else right),
             "width": width,
             "filter": "agNumberColumnFilter",

@@ -82,7 +82,7 @@ def delay_chart(delays: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None
         if each == 0
         else f"{bounds[each]} to {bounds[each + 1]}"
         if each + 1 < len(bounds)
-        # Nothing is above the last bound.
+        # The last bound has no bound above it.
         else f"{bounds[each]} and more"
         for each in buckets
     ]

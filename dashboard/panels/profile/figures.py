@@ -119,7 +119,7 @@ def memory_chart(timeline: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[
     held = timeline["bytes"].to_numpy().astype(np.float64)
     lines = []
     reserved = timeline["reserved_bytes"]
-    # An allocator that reserves nothing says 0 throughout.
+    # An allocator that reserves nothing reports 0 throughout.
     if (reserved.fill_null(0) != 0).any():
         lines.append(held_line("Reserved", x, reserved.cast(float).to_numpy(), PALETTE[1].on(scheme), fill=False))
     lines.append(held_line("Allocated", x, held, PALETTE[0].on(scheme), fill=True))
@@ -180,7 +180,7 @@ def flame_chart(tree: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
     if tree.is_empty() or not tree["total_ns"].sum():
         return None
     rows = tree.with_row_index("#")
-    # A frame takes as long as those below it together: what leaves one out leaves out those below it.
+    # A frame takes at least as long as those below it together: omitting one also omits those below it.
     kept = rows.sort("total_ns", descending=True, maintain_order=True).head(MOST_FRAMES).sort("#")
     whole = int(tree.filter(pl.col("depth") == 0)["total_ns"].sum())
     ids, parents = ["all"], [""]

@@ -120,7 +120,7 @@ def known_ranks(
         if wait_for_all:
             job.join(FIRST_SECONDS)
         job.now(wait=FIRST_SECONDS)
-        # In this order: what comes meanwhile has another version, and of what has ended by now all is known.
+        # In this order: later data has another version, and a reading that has ended by now is fully known.
         followed: FollowedRanks = {"job": job.id, "version": job.version, "running": job.running}
         found = job.now()
         running = followed["running"]

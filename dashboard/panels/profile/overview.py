@@ -65,7 +65,7 @@ def overview_page(analyzed: AnalyzedTrace, scheme: Scheme, workers: int = 1) -> 
     if analyzed.table("operators").is_empty():
         tops = [slices_card(analyzed)]
     else:
-        # What a host did is more than its operators.
+        # A host does more than run its operators.
         on_host = analyzed.table("kernels").is_empty()
         tops = [operators_card(analyzed), slices_card(analyzed) if on_host else kernels_card(analyzed)]
     missing = [each for each in [losses_card(analyzed)] if each is not None]
@@ -76,7 +76,7 @@ def overview_page(analyzed: AnalyzedTrace, scheme: Scheme, workers: int = 1) -> 
             html.Div(
                 [steps_card(analyzed, steps, scheme), mean_card(analyzed, scheme)], className="profile-row wide-first"
             ),
-            # What is missing concerns all figures; an arrow's end is no news.
+            # Missing data concerns all figures; a missing arrow end is no news.
             *([*missing, findings_card(analyzed)] if lost else [findings_card(analyzed), *missing]),
             html.Div(
                 [*tops, figures_card(analyzed), facts_card(analyzed, workers)],
@@ -206,7 +206,7 @@ def _finding(analyzed: AnalyzedTrace, finding: Mapping[str, Any]) -> list[Any]:
 def _figure(finding: Mapping[str, Any]) -> str:
     """Return the metric behind a finding, its value, and the limit that it exceeds, unless the limit is 0."""
     name = finding["metric"]
-    # A full memory is judged by its share.
+    # Memory is judged by the share in use.
     unit = "percent" if name == "memory_peak" else DEFINITIONS[name].unit
     limit = f", limit {texts.of_unit(finding['limit'], unit)}" if finding["limit"] else ""
     return f"{label_of(name)} {texts.of_unit(finding['value'], unit)}{limit}"
@@ -231,7 +231,7 @@ def slices_card(analyzed: AnalyzedTrace) -> html.Section:
     import polars as pl
 
     whole = analyzed.table("slices")
-    # Lifetimes of tensors and the profiler's own notes are no work either, unless there is nothing else.
+    # Lifetimes of tensors and the profiler's own notes are not work either, unless there is nothing else.
     work = analyzed.facts.kinds[whole["slice"].to_numpy()] != KINDS.index("other")
     whole = whole.filter(pl.Series(work, dtype=pl.Boolean)) if work.any() else whole
     frame = whole.head(TOP)

@@ -69,7 +69,7 @@ class ProfilePanel(Panel):
                         html.Div(id="profile-facts"),
                         html.Div(
                             [
-                                # Which pages have something to show is known with the trace.
+                                # The pages with something to show are known once the trace is.
                                 side_scroll(
                                     segmented(PAGE, view, {page: PAGES[page] for page in dict.fromkeys(first)}, "View"),
                                     "profile-views",
@@ -83,19 +83,19 @@ class ProfilePanel(Panel):
                     className="toolbar profile-toolbar",
                 ),
                 html.Div(id="profile-progress", role="status"),
-                # While ranks are read, the page asks how far that is, and for more of them when there is more.
+                # While ranks are being read, the page requests the progress, and more ranks when there are more.
                 html.Div(id="profile-ranks-line", role="status"),
                 html.Div(
                     html.Div([html.Div(id="profile-lead"), html.Div(id="profile-tables")], className="profile-page"),
                     id="profile-body",
                 ),
-                # Thousands of traces are not listed twice.
+                # Avoids listing thousands of traces twice.
                 dcc.Store(id="profile-keys", data={"choices": fingerprint(listed)}),
                 dcc.Store(id="profile-running", data=False),
                 dcc.Store(id="profile-chosen"),
                 dcc.Store(id="profile-selected"),
                 dcc.Store(id="profile-ranks-followed"),
-                # Written by the page's own code alone: were it a callback's output, callbacks would go in a circle.
+                # Written only by the page's own code: as a callback's output, it would make callbacks circular.
                 dcc.Store(id="profile-ranks-wanted"),
             ],
             className="panel profile-panel",
@@ -178,7 +178,7 @@ def _keys(
     state = [(each, versions.get(each or "")) for each in involved]
     listing = choices(sources, chosen)
     lead = fingerprint((requested.relevant(), state, scheme, ranks.version if ranks is not None else ""))
-    # What divides the charts, or whether more is on its way, is nothing to tables of thousands of ranks.
+    # Tables of thousands of ranks do not depend on how charts are divided, or on whether more is on its way.
     tables = lead if ranks is None else fingerprint((requested.for_tables(), state, ranks.content))
     return {
         "choices": fingerprint(listing),
@@ -187,7 +187,7 @@ def _keys(
         "options": fingerprint(
             (
                 (requested.page, chosen, state[0], listing if requested.page in ("ranks", "diff") else ()),
-                # Choices that come while ranks are read.
+                # Choices that arrive while ranks are being read.
                 ranks.groupings if ranks is not None else (),
             )
         ),

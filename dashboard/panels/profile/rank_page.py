@@ -78,7 +78,7 @@ def _divided(view: View, known: KnownRanks) -> dmc.Select:
 
 
 def _traces(traces: list[dict[str, Any]], ranks: list[str]) -> dmc.MultiSelect:
-    # What is chosen comes back with commas between, so that the values must have none themselves.
+    # Chosen values come back separated by commas, so they must not contain any themselves.
     data = [
         group | {"items": [item | {"value": without_comma(item["value"])} for item in group["items"]]}
         for group in traces
@@ -107,7 +107,7 @@ def rank_charts(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRan
     by = requested.ranks_by if requested.ranks_by in known.groupings else ""
     summary = analyzed.kept(("ranks", known.content), "ranks", lambda: rank_summary(known.ranks))
     waits = analyzed.kept(("stragglers", known.content), "stragglers", lambda: stragglers(known.ranks))
-    # A bar is a rank, or some where there are many; or a group, where ranks are divided.
+    # A bar is one rank, several if there are many, or a group if ranks are divided.
     bars = rows_of_ranks(known.ranks, shown, by, MOST_BARS, whole_groups=True)
     of = "of each rank" if all(len(ranks) == 1 for _, ranks in bars) else "mean of the ranks that share a bar"
     mean = rank_figures.rank_chart(summary, bars, scheme, by or "rank")

@@ -75,7 +75,7 @@ def make_router(live: Live) -> APIRouter:
         found = jobs_of_ranks(live).known(job)
         if found is None:
             return None
-        # In this order: once there are no words, the version is the last.
+        # In this order: once there are no words, the version is final.
         words = progress_words(found.progress) if found.running else ""
         return {"version": found.version, "words": words}
 

@@ -72,7 +72,7 @@ def _written(table: Table, frame: "pl.DataFrame", at: Places, spread: Histograms
                 marks["@trace"] = place.trace
             if place.slice >= 0:
                 marks["@slice"] = place.slice
-            # Of most rows it is what the row says anyway.
+            # In most rows, it is the row's own text anyway.
             if place.search != row[table.first] and not place.trace:
                 marks["@search"] = place.search
         if spread is not None and number < len(spread.counts):

@@ -44,7 +44,7 @@ def operator_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
 def _operators(analyzed: AnalyzedTrace, by: tuple[Key, ...]) -> "pl.DataFrame":
     what = "operators by " + ", ".join(KEYS[key].lower() for key in by)
     if by == ("name",):
-        # The overview has these already.
+        # The overview already has these.
         return analyzed.table("operators")
     return analyzed.kept(("operators", by), what, lambda: operators(analyzed.facts, by=by))
 

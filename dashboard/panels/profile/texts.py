@@ -30,7 +30,7 @@ def duration(ns: float | None) -> str:
     if ns is None or not math.isfinite(ns):
         return NONE
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        # What rounds to a thousand is one of the next unit.
+        # A value that rounds to a thousand is one of the next unit.
         if abs(_rounded(ns)) >= size:
             return f"{digits(ns / size)} {unit}"
     return f"{digits(ns)} ns"
@@ -80,7 +80,7 @@ def _short(name: str) -> str:
         return name
     words = _SCOPES.sub("", words)
     if words.endswith(")"):
-        # Parameters repeat what is between the angle brackets.
+        # Parameters repeat the text between the angle brackets.
         depth = 0
         for place in range(len(words) - 1, -1, -1):
             depth += (words[place] == ")") - (words[place] == "(")

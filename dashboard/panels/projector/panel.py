@@ -45,7 +45,7 @@ GRID_OPTIONS: Final[dict[str, Any]] = {
     "tooltipShowDelay": 400,
     "enableCellTextSelection": True,
     "ensureDomOrder": True,
-    # Clicks mean what they mean in the cloud; the page says which lines are selected.
+    # Clicks work as they do in the cloud; the page sets which rows are selected.
     "rowSelection": {"mode": "multiRow", "checkboxes": False, "headerCheckbox": False, "enableClickSelection": False},
     "cacheBlockSize": 100,
     "maxBlocksInCache": 40,
@@ -81,7 +81,7 @@ class ProjectorPanel(Panel):
                         long_select(
                             ID,
                             chosen or None,
-                            # The page asks for the others: that may take opening a few files.
+                            # The page requests the others, which may require opening a few files.
                             [{"value": chosen, "label": chosen.replace("|", " ").strip()}] if chosen else [],
                             "Embedding",
                             "pj-choice",

@@ -106,7 +106,7 @@ def _add_lists(router: APIRouter, requested: EmbeddingRequests) -> None:
         """Return one embedding at one step: its size, its columns, and problems with its files."""
         source = requested.source(embedding_id)
         found = requested.opened(source, step)
-        # Whoever looks at points will have them projected.
+        # A user who looks at points will have them projected.
         requested.jobs.warm()
         sprite = found.sprite
         query = urlencode({"id": embedding_id} | ({} if step is None else {"step": step}))

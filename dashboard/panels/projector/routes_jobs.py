@@ -171,7 +171,7 @@ def picture_answer(requested: EmbeddingRequests, key: str, index: int | None, af
         header["dimensions"] = coordinates.shape[1]
         if rows is not None:
             pack.add(rows)
-    # Not compressed: numbers such as these hardly become shorter.
+    # Not compressed: numbers like these hardly shrink.
     return Response(pack.body(header), media_type=PACK, headers={"Cache-Control": "no-store"})
 
 

@@ -130,7 +130,7 @@ def _middle(a: list[str], b: list[str], deadline: float, notices: list[str]) -> 
         return []
     times = Counter(b)
     pairs = sum(times[line] for line in a)
-    # Lines that are in the text all the time, such as empty ones, say little about what belongs together.
+    # Lines that recur throughout the text, such as empty ones, reveal little about what belongs together.
     matcher = _TimedMatcher(a, b, deadline, autojunk=pairs > _MOST_PAIRS)
     try:
         return [(str(tag), i, j, k, m) for tag, i, j, k, m in matcher.get_opcodes()]

@@ -117,7 +117,7 @@ def _add_entries(routes: APIRouter, live: Live) -> None:
         try:
             looked_for = TextPattern(pattern, literal=not regex) if pattern else None
         except PatternError:
-            # The search says what is wrong with it; the texts are shown all the same.
+            # The search reports what is wrong with the pattern; the texts are shown anyway.
             looked_for = None
         return [entry(series, index, markdown=markdown, pattern=looked_for) for index in range(stop - 1, first - 1, -1)]
 

@@ -25,7 +25,7 @@ def area_answer(
     trace = opened.trace
     start_ns, end_ns = opened.start_ns + start, opened.start_ns + end
     found = area(trace, start_ns, end_ns, lanes)
-    # Of very many lanes those with the most time.
+    # If there are very many lanes, those with the most time.
     lanes_of = np.sort(np.argsort(-found.by_lane.busy_ns, kind="stable")[:MAX_ROWS])
     busy = zip(*(column[lanes_of].tolist() for column in found.by_lane), strict=True)
     return {

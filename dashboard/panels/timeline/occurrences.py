@@ -109,7 +109,7 @@ def _place(trace: Trace, slices: NDArray[np.int64], index: int) -> InTime:
     after = slices[(starts > own) | ((starts == own) & (slices > index))]
     return {
         "place": len(before),
-        # Of equal times the last before, and the first after.
+        # Among equal times, the last one before and the first one after.
         "previous": int(before[::-1][np.argmax(trace.start_ns[before[::-1]])]) if len(before) else None,
         "next": int(after[np.argmin(trace.start_ns[after])]) if len(after) else None,
     }

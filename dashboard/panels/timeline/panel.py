@@ -123,7 +123,7 @@ class TimelinePanel(Panel):
             Output("timeline-opened", "data"),
             Input(setting_id(TRACE.name), "value"),
         )
-        # A trace that could not be shown may be there now.
+        # A trace that could not be shown may exist by now.
         app.clientside_callback(
             ClientsideFunction("stepscopeTimeline", "listed"),
             Output("timeline-opened", "id"),
@@ -140,7 +140,7 @@ class TimelinePanel(Panel):
         @app.callback(
             Output(setting_id(TRACE.name), "data"),
             revision_input("timeline"),
-            # Also what is opened by other means, such as a capture, must be listed to be shown by its name.
+            # A trace opened by other means, such as a capture, must also be listed to be shown by its name.
             Input(setting_id(TRACE.name), "value"),
             State(setting_id(TRACE.name), "data"),
             prevent_initial_call=True,

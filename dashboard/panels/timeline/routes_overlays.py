@@ -154,8 +154,8 @@ def _several(requests: TraceRequests, ids: list[str]) -> tuple[list[OpenedTrace]
     return [requests.opened(trace_id) for trace_id in ids], [requests.analyzed(trace_id) for trace_id in ids]
 
 
-# Tables of single traces are kept one by one and joined afterwards: none is computed from within another, whose
-# locks two requests could take in different order.
+# Tables of single traces are kept one by one and joined afterwards: if one were computed within another, two
+# requests could take their locks in different orders.
 def _communication(analyzed_traces: list[AnalyzedTrace]) -> list["pl.DataFrame"]:
     return [
         analyzed.kept("communication", "collectives", partial(communication, analyzed.facts))

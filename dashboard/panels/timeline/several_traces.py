@@ -74,7 +74,7 @@ def collectives(
         inside = (start < window[1]) & (start + pl.col("duration_ns") > window[0])
         chosen = of_first.filter(inside).select(*keys)
     else:
-        # What the first trace has no slice of comes last.
+        # Collectives without a slice in the first trace come last.
         others = matched.join(of_first, on=keys, how="anti").select(*keys).unique(maintain_order=True)
         chosen = pl.concat([chosen, others])
     page = chosen.head(limit).with_row_index("place")

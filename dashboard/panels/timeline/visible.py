@@ -55,7 +55,7 @@ def visible_part(
         names,
         both[: len(slices)],
     )
-    # What crossed a slice that is not among these may lie in a higher row now.
+    # A slice that crossed one that is not among these may lie in a higher row now.
     arranged = arrange(raw, [trace.lanes[number] for number in used.tolist()])
     place = np.empty(len(slices), np.int64)
     place[arranged.order] = np.arange(len(slices))

@@ -107,7 +107,7 @@ def _sort_key(
         value = values[at]
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return (missing_is_largest, False, 0.0)
-        # Numbers go before texts, which they cannot be compared with.
+        # Numbers come before texts, with which they cannot be compared.
         return (not missing_is_largest, isinstance(value, str), value)
 
     return key

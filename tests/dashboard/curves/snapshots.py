@@ -1,4 +1,4 @@
-"""Snapshots of scalars, made of numbers."""
+"""Snapshots of scalars, made from numbers."""
 
 from collections.abc import Mapping, Sequence
 

@@ -33,7 +33,7 @@ def drawn(
     window: tuple[float, float] | None = None,
     most: int = 1000,
 ) -> dict[str, Any]:
-    """The chart as the page has it: every line's columns as lists."""
+    """The chart as the page gets it, with every line's columns as lists."""
     pack = ColumnPack()
     made = chart(spec, RunTable(found, decode(view)), settings, window, most, pack)
     header, arrays = unpack(pack.body(made))
@@ -101,7 +101,7 @@ def test_another_metric_is_the_axis() -> None:
         }
     )
     made = drawn(found, replace(PLAIN, x_axis="metric", x_tag="samples"))
-    # Step 0 is before the first value of the axis, 15 has the last value before it; run b has none.
+    # Step 0 precedes the axis's first value; step 15 takes the last value before it; run b has none.
     assert columns(made)["x"] == [100.0, 100.0, 200.0]
     assert columns(made)["y"] == [4.0, 3.0, 2.0]
     assert columns(made, 1)["x"] == []
@@ -111,7 +111,7 @@ def test_another_metric_is_the_axis() -> None:
 
 
 def test_points_of_writers_at_once_are_drawn_along_every_axis() -> None:
-    # Two ranks, of which the second is 5 s behind; in the order of their steps.
+    # Two ranks, the second 5 s behind, in the order of their steps.
     slow = scalar("a", "loss", [1.0, 10.0, 2.0, 20.0], [0, 0, 1, 1], seconds=0.0)
     times = np.array([0.0, 25.0, 10.0, 35.0])
     together = Series(
@@ -170,7 +170,7 @@ def test_a_zoom_smooths_as_the_whole_does() -> None:
 
 
 def test_points_without_a_time_leave_the_relative_axis_whole() -> None:
-    # The unit came from the range of the finite times, of which there may be none; the whole panel stayed empty.
+    # The unit came from the range of finite times; when there were none, the whole panel stayed empty.
     found = snapshot(
         {"a": [scalar("a", "loss", [1.0], seconds=math.nan)], "b": [scalar("b", "loss", [1.0, 2.0], seconds=7200)]}
     )
@@ -186,7 +186,7 @@ def test_every_step_keeps_its_digits(steps: list[int]) -> None:
 
 @pytest.mark.parametrize("values", [[1e9, 1e9 + 0.25, 1e9 + 0.5], [1e-50, 1.0]])
 def test_values_that_need_it_come_in_double_precision(values: list[float]) -> None:
-    # As float32, 1e-50 is 0, and a log scale left the point out without a word.
+    # As float32, 1e-50 is 0, so a log scale silently dropped the point.
     assert columns(drawn(losses(a=values)))["y"] == values
 
 

@@ -9,7 +9,7 @@ from stepscope.dashboard.curves.smoothing import smooth
 
 
 def tensorboards_formula(values: list[float], weight: float) -> list[float]:
-    """Word for word the formula in the docstring, one value at a time."""
+    """The formula in the docstring, verbatim, one value at a time."""
     if all(value == values[0] for value in values):
         return values
     last, n, out = 0.0, 0, []

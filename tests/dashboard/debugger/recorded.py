@@ -1,4 +1,4 @@
-"""Recordings made of arrays, for tests of what is worked out about them."""
+"""Recordings made from arrays, for tests of what is computed from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ class Recorded:
 
 
 def observed(rows: Sequence[tuple[int, int, Mapping[Any, float]]]) -> Observations:
-    """Return observations of (tensor, step, figures), a second apart."""
+    """Return observations from (tensor, step, figures), a second apart."""
     figures = np.full((len(rows), len(FIGURES)), np.nan)
     for place, (_tensor, _step, given) in enumerate(rows):
         for figure, value in given.items():
@@ -94,7 +94,7 @@ def many(tensors: int, steps: int, every: int = 1) -> Recorded:
 
 
 def write(run: Path, recorded: Recorded) -> None:
-    """Write a recording as `stepscope.debug` does into a run, a value for each step."""
+    """Write a recording into a run as `stepscope.debug` does, one value per step."""
     numbers: dict[Frame, int] = {}
     stacks = [[numbers.setdefault(frame, len(numbers)) for frame in stack] for stack in recorded.stacks]
     catalog = DebugCatalog(
@@ -144,7 +144,7 @@ MODEL = SourceFile(
 
 
 def going_bad(steps: int = 12, bad_from: int = 8) -> Recorded:
-    """Return a training whose ``log`` is NaN from a step on, and with it all that is made of it."""
+    """Return a training whose ``log``, and all that is computed from it, is NaN from a given step on."""
     main = Frame("train.py", 9, "main", "step()")
     stacks = [[main, Frame("model.py", line, "forward")] for line in (4, 5, 6)]
     stacks[1].append(Frame("/x/site-packages/torch/functional.py", 33, "log", "return _log(x)"))

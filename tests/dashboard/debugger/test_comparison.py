@@ -1,4 +1,4 @@
-"""Two recordings of the same tensors, and lines of code by what was made there."""
+"""Two recordings of the same tensors, and lines of code by the values made there."""
 
 import numpy as np
 import pytest
@@ -54,10 +54,10 @@ def test_the_first_difference_comes_first_with_what_differs_most() -> None:
     ("one", "other", "figure", "relative"),
     [
         ({"nan": 0, "l2": 1}, {"nan": 3, "l2": 1}, "nan", 1.0),
-        # About zero, the mean of values up to 100 has no digits.
+        # Near 0, a mean of values up to 100 has no significant digits.
         ({"minimum": -100, "maximum": 100, "mean": 1e-6}, {"minimum": -100, "maximum": 100, "mean": -1e-6}, None, 0),
         ({"minimum": -100, "maximum": 100}, {"minimum": -100, "maximum": 50}, "maximum", 0.5),
-        # What one of them did not measure is no difference.
+        # A figure that only one measured is no difference.
         ({"l2": 5}, {}, None, 0),
     ],
 )

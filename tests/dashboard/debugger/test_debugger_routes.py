@@ -1,4 +1,4 @@
-"""What the Debugger's routes answer over a recording in a log directory."""
+"""The answers of the Debugger's routes for a recording in a log directory."""
 
 from pathlib import Path
 from typing import Any
@@ -276,7 +276,7 @@ def test_executions_of_python_are_filtered_by_device_and_walked_up(tmp_path: Pat
     ]
     assert ask(client, "place", id="dump|tfdbg", device=f"{prefix}CPU:0", number=8) == {"place": 5, "total": 8}
     assert ask(client, "observations", id="dump|tfdbg", device="TPU:0")["total"] == 0
-    # The sum took what came out of the layer before it, and not what the same line made last.
+    # The sum took the output of the layer before it, not the last value that the same line made.
     last = ask(client, "observation", id="dump|tfdbg", number=10)
     assert [(each["tensor"]["op"], each["observation"], each["health"]) for each in last["inputs"]] == [
         ("Neg", 7, "good"),
@@ -295,7 +295,7 @@ def test_executions_of_python_are_filtered_by_device_and_walked_up(tmp_path: Pat
 
 
 def walked(client: TestClient, recording: str, number: int) -> list[tuple[str, str]]:
-    """Return the names of what the key that walks up comes by, and what is said there."""
+    """Return the names that the key for walking up passes, each with its verdict."""
     found: list[tuple[str, str]] = []
     at: int | None = number
     while at is not None:

@@ -1,4 +1,4 @@
-"""Where in a graph a tensor is made, by the names that programs, PyTorch and TensorFlow have for it."""
+"""Where in a graph a tensor is made, by the names that programs, PyTorch and TensorFlow give it."""
 
 from dataclasses import replace
 

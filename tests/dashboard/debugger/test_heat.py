@@ -1,4 +1,4 @@
-"""Figures over tensors and steps, at the detail that a screen shows."""
+"""Figures over tensors and steps, in the detail that a screen shows."""
 
 import numpy as np
 import pytest

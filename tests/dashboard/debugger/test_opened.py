@@ -1,4 +1,4 @@
-"""Pages of observations, and what came before and after one."""
+"""Pages of observations, and those before and after a given one."""
 
 import numpy as np
 import pytest

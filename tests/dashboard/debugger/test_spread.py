@@ -1,4 +1,4 @@
-"""How elements of values are spread, from whatever of them was kept."""
+"""How elements of values are spread, from whatever was kept of the values."""
 
 from pathlib import Path
 from typing import Any

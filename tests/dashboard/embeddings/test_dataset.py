@@ -1,4 +1,4 @@
-"""From what files hold to datasets: what is left out, and what is said."""
+"""From file contents to datasets: what is left out, and what is reported."""
 
 import numpy as np
 import pytest

@@ -76,7 +76,7 @@ def test_points_stay_in_memory_where_no_file_can_be_written(
     assert files.shared("points", LARGE) is LARGE
     assert "No space left on device" in caplog.text
     monkeypatch.undo()
-    # Nothing half written is in the way of the next one.
+    # No half-written file blocks the next one.
     np.testing.assert_array_equal(mapped(files.hold("job", "points", lambda: LARGE)), LARGE)
 
 

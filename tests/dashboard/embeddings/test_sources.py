@@ -1,4 +1,4 @@
-"""The listing of embeddings in a log directory, and what is read of them."""
+"""The listing of embeddings in a log directory, and the data read from them."""
 
 import threading
 from collections.abc import Callable
@@ -238,7 +238,7 @@ def test_a_file_of_raw_floats_that_was_cut_is_read_as_far_as_it_goes(tmp_path: P
     (tmp_path / "p.bytes").write_bytes(POINTS.tobytes()[:11])
     with pytest.raises(EmbeddingUnavailableError, match=r"nor the raw float32 of the shape \[4, 3\]"):
         read(tmp_path, ".|config|e")
-    # A file of another name is damaged text.
+    # Under another file name, it is damaged text.
     (tmp_path / "p.tsv").write_bytes(POINTS.tobytes()[:-5])
     write_config(tmp_path, 'tensor_name: "e" tensor_path: "p.tsv" tensor_shape: 4 tensor_shape: 3')
     with pytest.raises(EmbeddingUnavailableError, match=r"nor the raw float32 of the shape \[4, 3\]"):
@@ -246,7 +246,7 @@ def test_a_file_of_raw_floats_that_was_cut_is_read_as_far_as_it_goes(tmp_path: P
 
 
 def test_an_empty_configuration_is_no_embedding(tmp_path: Path) -> None:
-    # Keras writes one wherever it was told of no embedding.
+    # Keras writes one whenever it is given no embeddings.
     (tmp_path / CONFIG_PATTERN).touch()
     assert not has_embeddings(snapshot_of(tmp_path))
     (tmp_path / CONFIG_PATTERN).write_text("embeddings {")

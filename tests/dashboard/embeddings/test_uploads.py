@@ -107,7 +107,7 @@ def test_what_cannot_be_taken_is_said_and_gone() -> None:
 
 
 def files_of(uploads: Uploads) -> list[Path]:
-    """What is on the disk, folders included."""
+    """Everything on disk, folders included."""
     assert uploads._folder is not None
     return [path for path in uploads._folder.path.rglob("*") if not path.name.startswith(".")]
 
@@ -131,12 +131,12 @@ def test_files_on_their_way_count_and_are_not_too_many() -> None:
     first.write(bytes(500))
     assert uploads.sources() == (kept,)
     second.write(bytes(400))
-    # All together there is no room for what was there before.
+    # Together they leave no room for the earlier file.
     assert uploads.sources() == ()
     assert sum(path.stat().st_size for path in files_of(uploads) if path.is_file()) == 900
     with pytest.raises(NoRoomError, match=r"The files on their way have 900 B, and all together may have 1 kB; drop"):
         third.write(bytes(101))
-    # It is gone, and so are those that their senders leave; then there is room again.
+    # That one is gone, and so are those that their senders abandon; then there is room again.
     first.abort()
     first.abort()
     second.abort()
@@ -165,7 +165,7 @@ def test_of_two_changes_at_once_one_is_refused(monkeypatch: pytest.MonkeyPatch) 
         upload.write(b"x\ny\n")
 
     def listed(*arguments: Any) -> Iterator[EmbeddingSource]:
-        # The other comes to its end while this one is looked at.
+        # The other upload finishes while this one is examined.
         monkeypatch.undo()
         first.finish()
         return sources_of_file(*arguments)
@@ -186,7 +186,7 @@ def test_any_name_is_taken_and_stays_in_the_folder(name: str) -> None:
     try:
         (source,) = dropped(uploads, name, npy())
     except UploadError:
-        # Its ending says that it is a table.
+        # Its extension marks it as a table.
         return
     finally:
         uploads.close()

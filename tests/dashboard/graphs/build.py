@@ -1,4 +1,4 @@
-"""Small graphs for tests: nodes as "name op: inputs", and what a scene shows as text."""
+"""Small graphs for tests: nodes as "name op: inputs", and a scene's contents as text."""
 
 from stepscope.dashboard.graphs.model import model_of
 from stepscope.dashboard.graphs.scene import Scene, scene_of
@@ -8,7 +8,7 @@ from stepscope.summary.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef
 
 
 def graph(text: str) -> GraphDef:
-    """A graph of the lines "name op: input input | float32 2,3"; what follows "|" is the type and shape of output 0."""
+    """A graph from lines "name op: input input | float32 2,3"; the type and shape of output 0 follow "|"."""
     made = GraphDef()
     for line in text.strip().splitlines():
         made.node.append(node(line.strip()))

@@ -1,4 +1,4 @@
-"""Whatever a graph is, each visible edge stands for real ones and each real one is in a visible edge."""
+"""In any graph, each visible edge stands for real ones, and each real one is in a visible edge."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +34,7 @@ def graph_defs(draw: st.DrawFn) -> GraphDef:
 
 
 def visible(tree: Tree, paths: set[str], entry: int) -> str | None:
-    """The innermost entry around one that is in the scene."""
+    """The innermost entry around one that is shown in the scene."""
     while entry > 0 and tree.paths[entry] not in paths:
         entry = int(tree.parent[entry])
     return tree.paths[entry] if entry > 0 else None

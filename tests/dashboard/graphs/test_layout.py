@@ -21,7 +21,7 @@ ROUNDING = 0.11
 def node(
     path: str, *, op: str = "Relu", group: bool = False, expanded: bool = False, aux: int = 0, aside: bool = False
 ) -> SceneNode:
-    """A node whose parent is what its path says."""
+    """A node whose parent is the one in its path."""
     parent, _, label = path.rpartition("/")
     return SceneNode(
         id=path,
@@ -52,7 +52,7 @@ def scene(nodes: Sequence[SceneNode], edges: Sequence[tuple[str, str]]) -> Scene
 
 @st.composite
 def scenes(draw: st.DrawFn) -> Scene:
-    """Groups within groups, some open, and any edges between what is visible, cycles among them."""
+    """Groups within groups, some open, and any edges between visible nodes, including cycles."""
     nodes: list[SceneNode] = []
     open_groups = [""]
     for number in range(draw(st.integers(1, 24))):
@@ -100,7 +100,7 @@ def points_of(line: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def cuts(one: tuple[float, float], other: tuple[float, float], box: Box) -> bool:
-    """Whether a straight line passes through the inside of a box (Liang and Barsky 1984)."""
+    """Whether a straight line passes through the interior of a box (Liang and Barsky 1984)."""
     begin, end = 0.0, 1.0
     low = box.x + ROUNDING, box.y + ROUNDING
     high = right_of(box) - ROUNDING, bottom_of(box) - ROUNDING
@@ -248,7 +248,7 @@ def test_an_edge_that_ends_at_an_open_group_ends_at_its_border() -> None:
 
 
 class Counting(LayoutCache):
-    """Notes which levels are laid out."""
+    """Records which levels are laid out."""
 
     def __init__(self, most: int = 400_000) -> None:
         super().__init__(most)

@@ -1,4 +1,4 @@
-"""Graphs of a million nodes are opened in small pieces of work: while one call takes all of it, everybody waits."""
+"""Graphs of a million nodes are opened in small pieces of work: one call for all of it makes everybody wait."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +24,6 @@ def test_neighbors_are_listed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_graphs_size_is_that_of_its_nodes_one_by_one() -> None:
     nodes = graph("a Const: | FLOAT 1\nb Neg: a").node
     body = function("double", ["x"], {"r": "y:z:0"}, "y Add: x x")
-    # As a graph it cannot be asked for its size as a whole.
+    # Unlike a GraphDef, it cannot be asked for its total size.
     whole: Any = SimpleNamespace(node=nodes, library=SimpleNamespace(function=[body]))
     assert sources._size(whole) == sum(node.ByteSize() for node in (*nodes, *body.node_def))

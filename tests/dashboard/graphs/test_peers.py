@@ -1,4 +1,4 @@
-"""Graphs that TensorFlow, Keras and PyTorch wrote, with totals that are known of them."""
+"""Graphs that TensorFlow, Keras and PyTorch wrote, with their known totals."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -171,7 +171,7 @@ def test_graphs_are_compared_node_by_node() -> None:
 
 
 def test_graphs_are_compared_without_a_long_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of those kept everybody waiting for a second where a graph has a million nodes."""
+    """For a graph of a million nodes, each such call kept everybody waiting for a second."""
     monkeypatch.setattr(listed, "_PIECE", 3)
     plain = tree(NET)
     names, entries = Elements(*plain.model.names), Column.of(plain.leaf_of)

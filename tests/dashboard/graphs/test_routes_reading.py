@@ -96,7 +96,7 @@ def test_costs_comparisons_and_exports(client: TestClient) -> None:
     assert 'filename="a___run_graph__.pbtxt"' in text.headers["content-disposition"]
     binary = client.get("/api/graph/export", params={"id": A, "format": "pb"})
     assert [node.name for node in GraphDef.FromString(binary.content).node] == ["x", "net/y", "net/z"]
-    # It is sent as it is written.
+    # It is sent while it is written.
     assert "content-length" not in binary.headers
 
 

@@ -1,4 +1,4 @@
-"""The route to a placed scene, over a tiny graph in a log directory."""
+"""The route to a placed scene, for a tiny graph in a log directory."""
 
 from pathlib import Path
 from typing import Any

@@ -41,7 +41,7 @@ def test_an_empty_graph_has_only_itself() -> None:
 
 
 def test_too_many_siblings_are_folded_whether_they_are_alike_or_not() -> None:
-    """Neither could a flat graph of 100,000 nodes be drawn, nor was there a group to close."""
+    """A flat graph of 100,000 nodes could not be drawn, nor was there a group to close."""
     ops = ("Neg", "Relu")
     found = tree("\n".join(f"v{number}x {ops[number // 750 % 2]}:" for number in range(10_100)))
     root = found.children(0)

@@ -44,7 +44,7 @@ def test_a_single_axis_is_joined_by_what_varies_most_besides() -> None:
     points[0, 3], points[1, 3] = 0, 1000
     points[:2, [0, 1, 2, 4]] = 100
     drawn = project(points, CustomAxis(rows(0), rows(1)))
-    # The axis is the fourth column; of the others the second varies most.
+    # The axis is the fourth column; the second varies most of the others.
     besides = np.delete(points.astype(np.float64), 3, axis=1)
     expected = PCA(1).fit_transform(besides)[:, 0]
     np.testing.assert_allclose(drawn[:, 0], points[:, 3] - 500, atol=1e-3)

@@ -12,7 +12,7 @@ from stepscope.dashboard.projections.clusters import hdbscan, kmeans, notes
 
 
 def heaps(sizes: list[int], d: int, seed: int = 0) -> tuple[Points, NDArray[np.int32]]:
-    """Heaps far from each other, and which heap each point is of."""
+    """Heaps far from each other, and the heap of each point."""
     generator = np.random.default_rng(seed)
     true = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     centers = generator.normal(size=(len(sizes), d)) * 50

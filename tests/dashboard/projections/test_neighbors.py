@@ -66,7 +66,7 @@ def test_the_graph_is_that_of_scikit_learn(metric: Metric) -> None:
     distances, rows = NearestNeighbors(n_neighbors=15, metric=metric).fit(points.astype(np.float64)).kneighbors()
     assert (graph.exact, graph.recall) == (True, None)
     np.testing.assert_allclose(graph.distances, distances, rtol=1e-5, atol=1e-6)
-    # Equal distances, and in single precision nearly equal ones, may come in another order.
+    # Equal distances, and nearly equal ones in single precision, may be in a different order.
     assert (graph.rows == rows).mean() > 0.95
 
 

@@ -18,7 +18,7 @@ odd_points = hnp.arrays(
 
 
 def made(n: int, d: int, rank: int | None = None, seed: int = 0) -> Points:
-    """Correlated columns around a mean that is not zero, in as many directions as ``rank`` says."""
+    """Correlated columns around a nonzero mean, in ``rank`` directions."""
     generator = np.random.default_rng(seed)
     rank = min(rank or d, d)
     scales = np.linspace(3, 0.5, rank)

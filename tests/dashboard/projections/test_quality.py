@@ -16,14 +16,14 @@ from stepscope.dashboard.projections.quality import Quality, quality
 
 
 def digits(count: int = 1797) -> tuple[Points, NDArray[np.float32], NDArray[np.int32]]:
-    """Images with many equal distances, their first two components, and what they show."""
+    """Images with many equal distances, their first two components, and the digits shown."""
     data = load_digits()
     points = data.data[:count].astype(np.float32)
     return points, pca(points, 2).coordinates, data.target[:count].astype(np.int32)
 
 
 def distances(values: NDArray[np.float32], by_angle: bool) -> NDArray[np.float64]:
-    """Between all points, in double precision; infinite from each to itself."""
+    """Distances of all points in double precision; infinite from each to itself."""
     exact = values.astype(np.float64)
     if by_angle:
         unit = exact / np.linalg.norm(exact, axis=1, keepdims=True)
@@ -35,7 +35,7 @@ def distances(values: NDArray[np.float32], by_angle: bool) -> NDArray[np.float64
 
 
 def by_hand(points: Points, picture: NDArray[np.float32], k: int, cosine: bool = False) -> dict[str, list[float]]:
-    """Trustworthiness, continuity and share of neighbors kept of each point, by sorting everything."""
+    """Each point's trustworthiness, continuity and share of neighbors kept, by sorting everything."""
     n = len(points)
     data, seen = (
         [list(np.argsort(row, kind="stable")[: n - 1]) for row in distances(values, by_angle)]
@@ -68,7 +68,7 @@ def test_equals_scikit_learns_on_real_data_and_by_angle() -> None:
     for metric in ("euclidean", "cosine"):
         found = quality(points, picture, 12, metric=metric)
         theirs = trustworthiness(points, picture, n_neighbors=12, metric=metric)
-        # Several points are equally far: which of them comes first is not the same there.
+        # Several points are equally far, and scikit-learn orders them differently.
         assert found.trustworthiness == pytest.approx(theirs, abs=1e-5)
     theirs = trustworthiness(picture, points, n_neighbors=12)
     assert quality(points, picture, 12).continuity == pytest.approx(theirs, abs=1e-5)
@@ -98,7 +98,7 @@ def test_each_point_is_rated_as_by_sorting(cosine: bool, seed: int, n: int, k: i
     generator = np.random.default_rng(seed)
     points = generator.normal(size=(n, 4)).astype(np.float32)
     picture = generator.normal(size=(n, 2)).astype(np.float32)
-    # Which of two is nearer is not for single precision to say where they are as far to its last digits.
+    # Single precision cannot tell which of two points is nearer when their distances agree to its last digits.
     for each, by_angle in ((points, cosine), (picture, False)):
         assume(np.diff(np.sort(distances(each, by_angle), axis=1)[:, : n - 1], axis=1).min(initial=1) > 1e-5)
     k = min(k, (n - 1) // 2)

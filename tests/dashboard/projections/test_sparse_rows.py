@@ -1,4 +1,4 @@
-"""The arithmetic of UMAP's edges, beside dense matrices."""
+"""The arithmetic of UMAP's edges, compared with dense matrices."""
 
 import numpy as np
 from hypothesis import given
@@ -13,7 +13,7 @@ SQUARES = st.integers(1, 6).flatmap(lambda n: arrays(np.float32, (n, n), element
 
 
 def sparse(matrix: NDArray[np.float32]) -> SparseRows:
-    # Columns in an order that nothing may depend on.
+    # Nothing may depend on the order of the columns.
     columns = np.tile(np.arange(len(matrix), dtype=np.int32)[::-1], (len(matrix), 1))
     return SparseRows.of_rows(columns, matrix[:, ::-1])
 

@@ -57,7 +57,7 @@ def test_the_first_step_goes_down_the_gradient() -> None:
     q = 1 / (1 + (differences**2).sum(axis=2))
     np.fill_diagonal(q, 0)
     gradient = 4 * (((affinities - q / q.sum()) * q)[:, :, None] * differences).sum(axis=1)
-    # The gain of a first step, which has no direction to keep, is 0.8.
+    # The gain of the first step, which has no direction to keep, is 0.8.
     np.testing.assert_allclose(picture_of(progress) - centered, -0.8 * gradient, atol=1e-6)
 
 

@@ -49,7 +49,7 @@ def test_a_grid_is_convolved_with_the_kernel(nodes: int) -> None:
 
 
 def test_all_neighbors_have_a_weight_where_there_are_few() -> None:
-    # With all other points as neighbors the weights are those of the exact method.
+    # With all other points as neighbors, the weights are those of the exact method.
     points = points_of(40)
     squares = ((points[:, None].astype(np.float64) - points) ** 2).sum(axis=2)
     conditional = np.zeros_like(squares)
@@ -136,7 +136,7 @@ def test_forces_are_those_of_all_pairs(
     expected_z, expected = exact_forces(picture)
     forces = np.empty_like(picture)
     repulsion: Repulsion = kind(Workers())
-    for _ in range(2):  # The second time with what was kept from the first.
+    for _ in range(2):  # The second pass uses what the first one kept.
         z = repulsion(picture, forces)
     assert z == pytest.approx(expected_z, rel=max(tolerance / 4, 1e-5))
     assert np.sqrt(((forces - expected) ** 2).mean() / (expected**2).mean()) < tolerance

@@ -21,7 +21,7 @@ Peer = Callable[[str], Path]
 
 
 def begun(*arguments: Any, **options: Any) -> UmapRun:
-    """A run whose graph is ready, with its first epoch done."""
+    """A run whose graph is ready and whose first epoch is done."""
     run = start(*arguments, **options)
     while run.advance(0).iteration == 0:
         run.advance(0.05)

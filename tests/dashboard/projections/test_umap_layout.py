@@ -22,7 +22,7 @@ def test_moves_points_as_umap_learn_does(dimensions: int, peer: Callable[[str], 
     random = state + begin[:, 0].astype(np.float64).view(np.int64).reshape(-1, 1)
     edges = Edges(heads, tails, every, every.copy(), every / umap_answers.REPULSIONS, random)
     for epoch in range(umap_answers.LAYOUT_EPOCHS):
-        # There the learning rate of an epoch is that of the epoch before.
+        # umap-learn uses the learning rate of the previous epoch.
         step = umap_answers.RATE * (1 - max(epoch - 1, 0) / umap_answers.LAYOUT_EPOCHS)
         run_epoch(ours, edges, CURVE, epoch=epoch, step=step, repulsions=umap_answers.REPULSIONS)
     np.testing.assert_allclose(ours, theirs, atol=1e-3)

@@ -160,7 +160,7 @@ def test_any_text_is_a_condition_or_a_told_error(text: str) -> None:
 @pytest.mark.parametrize("piece", [*string.punctuation, "1", "a", "1e", "not ", '"\\', "((", "a<1 and "])
 @given(st.sampled_from(["", "x", '"', " ", "1z"]))
 def test_long_texts_of_one_kind_are_read_at_once(piece: str, end: str) -> None:
-    # A tokenizer or a parser that goes back and forth would not end here.
+    # A tokenizer or parser that backtracks would never finish here.
     text = (piece * LONGEST)[: LONGEST - len(end)] + end
     try:
         parse(text)

@@ -110,7 +110,7 @@ def test_facts_are_found_out_once_for_a_snapshot() -> None:
 
 
 def test_a_snapshot_goes_when_nobody_has_it_any_more() -> None:
-    # The facts held the snapshot that held them, and with it the columns of every update until the memory was full.
+    # The facts held the snapshot that held them, and so the columns of every update, until memory was full.
     shot = snapshot({"a": ({"lr": 0.1}, {"x": [1.0]}), "b": ({"lr": 0.2}, {"x": [2.0]})})
     facts = Facts.of(shot)
     assert facts.values(["a", "b"], MetricField("x", "last")) == [1.0, 2.0]
@@ -163,7 +163,7 @@ LOSS = MetricField("loss", "last")
 
 
 def followed(before: Snapshot, now: Snapshot) -> Facts:
-    """What is known of a snapshot that came after one of which all is known."""
+    """The facts of a snapshot that follows one whose facts are all known."""
     known = Facts.of(before)
     assert known.differing_hparams == ("lr",)
     assert known.column(LOSS) == {"a": 0.5, "b": 2.0}

@@ -112,7 +112,7 @@ def test_pages_are_told_what_has_changed_since_they_were_told() -> None:
     assert (reported["whole"], [row["run"] for row in reported["rows"]], reported["base"]) == (True, ["a", "b"], "")
     assert listings.news(table(shot(0.5)), first) == (None, first)
 
-    # News elsewhere in the log directory change nothing here, and what follows builds on what the page has.
+    # News elsewhere in the log directory changes nothing here, and later changes build on what the page has.
     quiet, second = listings.news(table(shot(0.5, 2)), first)
     assert quiet is None
     assert second != first

@@ -16,7 +16,7 @@ GRID = snapshot(
 
 
 def table(shot: Snapshot, run_filter: str = "", **settings: str | tuple[str, ...]) -> RunTable:
-    """A table with ``runs.NAME`` settings."""
+    """A table with the given ``runs.NAME`` settings."""
     values = {f"runs.{name}": (value,) if isinstance(value, str) else value for name, value in settings.items()}
     return RunTable(shot, View(run_filter=run_filter, settings=values))
 

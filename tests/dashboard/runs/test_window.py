@@ -14,7 +14,7 @@ LR = {"r0": 0.3, "r1": float("nan"), "r2": 0.1, "r4": 0.2}
 
 
 def sweep(revision: int = 1) -> Snapshot:
-    """Thirty runs; four have a learning rate, of which one is no number."""
+    """Thirty runs; four have a learning rate, one of which is not a number."""
     return snapshot({run: ({"lr": LR[run]} if run in LR else {}, {"loss": [float(run[1:])]}) for run in MANY}, revision)
 
 
@@ -39,7 +39,7 @@ def test_the_first_rows_are_those_of_the_order_that_the_user_chose() -> None:
     assert listed(table(sweep(), sort="run:desc"), 3) == {"r29", "r28", "r27"}
     assert listed(table(sweep(), sort="started:desc"), 2) == {"r29", "r28"}
     columns = ("hparam:lr", "metric:loss.last")
-    # What is no number comes after all numbers, what is missing last, also where the greatest are first.
+    # Non-numbers come after all numbers and missing values last, even when the greatest come first.
     for order, first in (("asc", ["r2", "r4", "r0", "r1", "r3"]), ("desc", ["r0", "r4", "r2", "r1", "r3"])):
         found = [listed(table(sweep(), columns=columns, sort=f"hparam:lr:{order}"), most) for most in range(1, 6)]
         assert found == [set(first[: place + 1]) for place in range(5)]

@@ -14,13 +14,13 @@ Points: TypeAlias = Mapping[str, Sequence[float]]
 
 
 def snapshot(runs: Mapping[str, tuple[Mapping[str, Any], Points]], revision: int = 1) -> Snapshot:
-    """By run, its hyperparameters (empty for a run without a session) and the values of its scalar tags."""
+    """A snapshot from each run's hyperparameters (empty without a session) and values of its scalar tags."""
     made = {name: _run(name, hparams, points, at) for at, (name, (hparams, points)) in enumerate(runs.items())}
     return Snapshot(revision, MappingProxyType(made))
 
 
 def named(*runs: str) -> Snapshot:
-    """Runs of which nothing is known but the name."""
+    """Runs of which only the name is known."""
     return snapshot({run: ({}, {}) for run in runs})
 
 

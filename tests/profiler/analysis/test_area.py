@@ -1,4 +1,4 @@
-"""Sums over an area of a trace, and what lies around and in a slice, against the same worked out slice by slice."""
+"""Sums over an area of a trace, and what surrounds and fills a slice, compared with slice-by-slice results."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ lanes_or_all = st.none() | st.lists(st.integers(0, LANES - 1), max_size=4)
 
 
 def in_area(trace: Trace, start: int, end: int, lanes: Sequence[int] | None) -> dict[int, int]:
-    """Of each slice in the area how much of it is, one at a time."""
+    """How much of each slice lies in the area, computed one slice at a time."""
     found = {}
     for index in range(len(trace)):
         begins = int(trace.start_ns[index])

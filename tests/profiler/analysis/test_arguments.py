@@ -1,4 +1,4 @@
-"""Numbers out of arguments: the compiled scan against decoding one by one."""
+"""Numbers from arguments: the compiled scan compared with decoding them one by one."""
 
 import json
 from collections.abc import Mapping

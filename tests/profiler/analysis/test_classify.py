@@ -1,4 +1,4 @@
-"""What slices are."""
+"""Classification of slices."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Time by the lines of the program."""
+"""Time by lines of the program."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -62,7 +62,7 @@ def test_very_many_frames_of_one_place_are_in_the_order_of_few(times: dict[str, 
 
 
 def test_very_many_frames_of_one_place_are_not_compared_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a million that took as long as another, everybody waited for seconds."""
+    """With a million equally long frames, everybody once waited for seconds."""
     monkeypatch.setattr(code, "_MANY", 4)
     compared: list[int] = []
 
@@ -79,7 +79,7 @@ def test_very_many_frames_of_one_place_are_not_compared_by_python(monkeypatch: p
 
 
 def test_the_view_is_made_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row is an object, for the garbage collector to look at, and of a million everybody waited for seconds."""
+    """A row is an object for the garbage collector to examine: a million of them once blocked everybody for seconds."""
     made_of: list[Mapping[str, Any]] = []
     frame = pl.DataFrame
 

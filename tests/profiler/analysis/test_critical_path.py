@@ -1,4 +1,4 @@
-"""What critical paths go through, and what they explain of a step or a trace."""
+"""What critical paths pass through, and how much of a step or a trace they explain."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ Part = tuple[str, str, int, int]
 
 
 def parts(found: Trace, *, number: int | None = None) -> list[Part]:
-    """The path as bound, name, start and end in microseconds, after checking that the parts follow one another."""
+    """The path as bound, name, start and end in microseconds, after checking that the parts are contiguous."""
     path = path_of(found, step=number)
     assert path.start[1:].tolist() == path.end[:-1].tolist()
     names = [found.names[name] for name in found.name_id[path.slice].tolist()]
@@ -35,7 +35,7 @@ def shares(found: Trace, *, number: int | None = None) -> dict[str, float]:
 
 
 def backward_pass(*more: Event, names: Sequence[str] = ("MulBackward", "AddBackward")) -> list[Event]:
-    """Forward on the main thread, backward on autograd's while the main one waits, then the optimizer."""
+    """Forward on the main thread, backward on autograd's while the main thread waits, then the optimizer."""
     first, second = names
     return [
         operator("forward", 0, 20, MAIN),
@@ -254,7 +254,7 @@ def test_a_stream_that_is_busy_with_the_step_before_has_a_backlog() -> None:
         ("kernel_gap", "first", 70, 72),
         ("kernel", "first", 72, 80),
     ]
-    # The first step lasts until what it launched has ended.
+    # The first step lasts until everything that it launched has ended.
     assert parts(found, number=1)[-1] == ("kernel", "before", 5, 70)
 
 
@@ -318,7 +318,7 @@ def test_a_kernel_that_begins_before_one_of_the_last_step_has_ended_was_kept_by_
 
 
 def collective(call: str) -> Trace:
-    """A kernel that waits for the collective of another stream, told to by a call before its launch."""
+    """A kernel that waits for a collective on another stream, because of a call before its launch."""
     return trace(
         operator("op", 0, 4),
         launch(4, 2, 1),
@@ -421,7 +421,7 @@ def test_slices_that_overlap_in_part_leave_no_idle_time() -> None:
 
 
 def test_nothing_is_summed_up_while_others_have_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NumPy holds the interpreter's lock while it sums booleans up: half a second of ten million slices."""
+    """NumPy holds the interpreter's lock while it sums booleans: half a second for ten million slices."""
     cumsum, held = np.cumsum, []
 
     def counted(values: Any, *arguments: Any, **named: Any) -> Any:

@@ -144,7 +144,7 @@ def test_waits_count_only_on_streams_where_they_are_work() -> None:
 
 def test_utilization(small: Trace) -> None:
     (row,) = gpu_utilization(small).to_dicts()
-    # In step 1: kernels from 40 to 70, 73 to 80 and 85 to 95; blocks per SM known of the first only.
+    # In step 1, kernels run from 40 to 70, 73 to 80 and 85 to 95; only the first has known blocks per SM.
     assert row["utilization_percent"] == pytest.approx(47.0)
     assert row["sm_efficiency_percent"] == pytest.approx(100 * 0.5 * 30 / 100)
     assert row["occupancy_percent"] == pytest.approx(40.0)
@@ -239,7 +239,7 @@ def test_the_input_pipeline(small: Trace) -> None:
 
 
 def test_annotations_on_a_device_are_no_kernels() -> None:
-    """As PyTorch writes them: c10d's record on the host, repeated on the stream around the kernels it launched."""
+    """As PyTorch writes them: c10d's record on the host, repeated on the stream around the kernels that it launched."""
     events = [
         step(1, 0, 100),
         event("user_annotation", "nccl:all_reduce", 10, 20),

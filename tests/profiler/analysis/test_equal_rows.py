@@ -1,4 +1,4 @@
-"""What is equal has an order of its own in every table, not that of the build of Polars or NumPy."""
+"""Equal rows have a defined order in every table, not one that depends on the build of Polars or NumPy."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ EQUAL_PRODUCTS = {
 
 
 def equal_work(number: int, at: int) -> list[Event]:
-    """A step whose operators, kernels, copies, collectives and allocations take as long as each other."""
+    """A step whose operators, kernels, copies, collectives and allocations each take equally long."""
     found = [step(number, at, 100), event("user_annotation", "enumerate(DataLoader)#_Iter.__next__", at, 5)]
     for place, (name, shapes) in enumerate(EQUAL_PRODUCTS.items()):
         device, start, correlation = place % 2, at + 10 + 20 * place, 100 * number + 10 * place

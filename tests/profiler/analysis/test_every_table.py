@@ -1,4 +1,4 @@
-"""Every table over traces that hold little, nothing, or odd things."""
+"""Every table for traces that contain little, nothing, or odd things."""
 
 import json
 from typing import Any
@@ -163,7 +163,7 @@ def test_a_trace_of_initialization_gets_no_advice_on_launches() -> None:
         kernel = activity("sgemm", 450_000, 5, 1)
         return trace(step(1, 0, 500_000), operator("aten::mm", 0, 450_000), call, launch(430_000, 10, 1), kernel)
 
-    # What copies or waits is no initialization.
+    # Calls that copy or wait are not initialization.
     usual = {row["metric"] for row in findings(with_call("cudaMemcpyAsync")).to_dicts()}
     assert {"gpu_utilization", "short_kernels"} <= usual
     found = findings(with_call("cudaStreamIsCapturing"))

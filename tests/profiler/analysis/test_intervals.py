@@ -1,4 +1,4 @@
-"""Sets of intervals, against sets of instants."""
+"""Sets of intervals, compared with sets of instants."""
 
 import numpy as np
 from hypothesis import given

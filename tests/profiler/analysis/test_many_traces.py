@@ -13,7 +13,7 @@ REDUCE = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"
 
 
 def rank(number: int, compute: float, wait: float) -> Trace:
-    """A step in which a rank computes, then takes part in two collectives, the first of which it waits in."""
+    """A step in which a rank computes, then takes part in two collectives; it waits in the first one."""
     return trace(
         step(1, 0, 100),
         launch(1, 1, 1),
@@ -93,11 +93,11 @@ def test_collectives_of_the_host_count_once_where_no_device_has_any() -> None:
         (0, 20_000.0, 18_000.0, 0.0, 62_000.0, 0.0, 13_000.0),
         (1, 20_000.0, 48_000.0, 0.0, 32_000.0, 30_000.0, 13_000.0),
     ]
-    # What the overview says of the same step.
+    # The overview reports the same for this step.
     for number, each in traces.items():
         (row,) = step_breakdown(each).to_dicts()
         assert row["communication_ns"] == found[number][2]
-    # Without the backend's, c10d's records count, and without these its operators.
+    # Without the backend's slices, c10d's records count; without those, its operators.
     less = {0: trace(step(1, 0, 100), operator("c10d::allreduce_", 20, 5), operator("record_param_comms", 21, 3))}
     assert collectives(less).select("duration_ns").rows() == [(3_000,)]
     least = {0: trace(step(1, 0, 100), operator("c10d::allreduce_", 20, 5), operator("c10d::allreduce_", 21, 3))}
@@ -126,7 +126,7 @@ def test_changes() -> None:
 
 
 def steps_of(number: int, duration: float) -> Trace:
-    """Steps of 100 us with an operator and its kernel each, and an operator before the first of them."""
+    """Steps of 100 us, each with an operator and its kernel, and an operator before the first step."""
     events: list[Event] = [operator("mm", -50, 40)]
     for index in range(number):
         start = 100 * index

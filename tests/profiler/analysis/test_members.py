@@ -1,4 +1,4 @@
-"""The slices behind rows of tables."""
+"""The slices behind table rows."""
 
 import numpy as np
 import polars as pl

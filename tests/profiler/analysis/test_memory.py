@@ -108,7 +108,7 @@ def test_counters_of_memory_are_taken_where_there_is_nothing_else() -> None:
 
 
 def test_counters_are_numbers_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list of their device's name for each value kept everybody waiting."""
+    """Making a list with the device's name for each value once kept everybody waiting."""
     made_of: list[Mapping[str, Any]] = []
     frame = pl.DataFrame
 
@@ -124,7 +124,7 @@ def test_counters_are_numbers_from_the_first(monkeypatch: pytest.MonkeyPatch) ->
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.booleans()), max_size=20), st.booleans())
 def test_a_free_is_of_the_latest_allocation_at_its_place(changes: list[tuple[int, int, bool]], addresses: bool) -> None:
-    """Whatever comes in whatever order, as a stack for each place tells."""
+    """For any order of events, the result matches that of one stack per place."""
     events = [
         change(number, size if made else -size, place if addresses else None, **{"Device Id": 0})
         for number, (place, size, made) in enumerate(changes)

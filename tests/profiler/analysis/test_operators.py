@@ -33,7 +33,7 @@ def test_totals_add_the_children() -> None:
     assert operators(nested()).select(columns).rows() == [
         ("aten::addmm", 1, 20_000, 30_000, 25_000, 25_000),
         ("aten::linear", 1, 25_000, 55_000, 0, 25_000),
-        # A call whose only child has its name is one call with it.
+        # A call whose only child has the same name counts as one call with it.
         ("aten::empty", 1, 20_000, 20_000, 0, 0),
     ]
     row = operators(nested()).to_dicts()[1]

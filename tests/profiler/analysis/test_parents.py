@@ -1,4 +1,4 @@
-"""Which slice encloses which and when lanes are busy, where slices cross one another too, and very many of them."""
+"""Which slices enclose others and when lanes are busy, also for crossing slices and for very many of them."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def columns(*values: list[int]) -> list[Column]:
 
 
 def staircase(size: int) -> Trace:
-    """Slices that all overlap on one thread: each begins and ends after the one before it."""
+    """Slices that all overlap on one thread: each begins and ends after the previous one."""
     lane = Lane("program", "thread 1", 100, 1, "host", size)
     zeros = np.zeros(size, np.int32)
     return Trace(

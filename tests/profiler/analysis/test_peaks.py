@@ -1,4 +1,4 @@
-"""Peaks of devices, what share of them was used, and conditions on changes and ranks."""
+"""Peaks of devices, the share of them that was used, and conditions on changes and ranks."""
 
 import math
 from typing import Any
@@ -71,7 +71,7 @@ def test_peaks_are_in_order_and_have_their_sources(peaks: Any) -> None:
     assert peaks.flops("fp32")
     stated = [each for each in known if each]
     assert stated == sorted(stated)
-    # A peak is not reached with less than some FLOPs a byte.
+    # Reaching the peak takes more than a few FLOPs per byte.
     assert peaks.flops("fp16") / peaks.bytes_per_s > 10
 
 
@@ -149,10 +149,10 @@ def steps_of_products(*more: dict[str, Any]) -> Trace:
 
 
 def test_mfu_is_what_was_computed_of_what_could_have_been() -> None:
-    # Two products of 2e6 FLOPs in 200 us of a device of 15.7 TFLOP/s.
+    # Two products of 2e6 FLOPs in 200 us on a device with 15.7 TFLOP/s.
     assert utilization(steps_of_products()) == pytest.approx(100 * 4e6 / (15.7e12 * 200e-6))
     assert metrics(Facts(steps_of_products()), ("mfu",))["mfu"].value == pytest.approx(0.1274, rel=1e-3)
-    # A call around one whose FLOPs are stated too counts once.
+    # A call with stated FLOPs around another such call also counts once.
     nested = operator("aten::mm", 104, 22, Input_Dims=[[100, 100], [100, 100]], Input_type=["float"], flops=2_000_000)
     assert utilization(steps_of_products(nested)) == pytest.approx(utilization(steps_of_products()))
 

@@ -1,4 +1,4 @@
-"""Facts of one trace: what they are, and what becomes of more than they hold."""
+"""Facts of one trace: their contents, and the handling of anything beyond their limits."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def test_tables_have_the_same_columns_whatever_the_trace(made: Callable[[], Trac
 
 
 def many(kernels: int, steps: int) -> RankFacts:
-    """Facts of steps with kernels of as many names each, of which every other one takes long."""
+    """Facts of steps with as many differently named kernels each; every other kernel takes long."""
     events: list[Event] = []
     for number in range(steps):
         begin = number * (kernels + 1) * 10
@@ -93,7 +93,7 @@ def test_what_is_too_much_to_be_told_by_step_keeps_its_sums() -> None:
     kernels, steps = 500, 12
     facts = many(kernels, steps)
     table = facts.tables["kernels"]
-    # As many by step as leave room for a row of each name, of which half are short.
+    # As many rows by step as leave room for one row per name; half of the names are short.
     assert len(table) == MOST_ROWS["kernels"] - kernels + kernels // 2
     assert facts.tables["trace"]["left_out_kernels"][0] == 0
     sums = table.group_by("kernel").agg(pl.col("count", "total_ns").sum(), pl.col("max_ns").max())
@@ -106,7 +106,7 @@ def test_what_is_too_much_to_be_told_by_step_keeps_its_sums() -> None:
     )
     told = table.filter(pl.col("step") != OTHER_STEPS)["total_ns"].to_list()
     folded = table.filter(pl.col("step") == OTHER_STEPS)["max_ns"].to_list()
-    # Those that are told by step are the longest.
+    # The rows that are kept by step are the longest.
     assert min(told) >= max(folded)
 
 

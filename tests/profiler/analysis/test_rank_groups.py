@@ -11,7 +11,7 @@ from tests.profiler.analysis.test_rank_outliers import rank
 
 
 def stated(number: int) -> dict[str, Any]:
-    """What PyTorch writes of rank ``number`` of a mesh of 4 x 2."""
+    """What PyTorch writes for rank ``number`` of a 4 x 2 mesh."""
     tp, dp = [number // 2 * 2, number // 2 * 2 + 1], [number % 2, number % 2 + 2, number % 2 + 4, number % 2 + 6]
     groups = [("0", "default_pg", list(range(8))), ("1", "tp", tp), ("2", "dp", dp)]
     config = [{"pg_name": n, "pg_desc": d, "pg_size": len(ranks), "ranks": ranks} for n, d, ranks in groups]
@@ -19,7 +19,7 @@ def stated(number: int) -> dict[str, Any]:
 
 
 def job() -> dict[int, Trace]:
-    """Eight ranks on two hosts, of which the fifth takes twice as long."""
+    """Eight ranks on two hosts; rank 5 takes twice as long."""
     return {
         number: rank(
             number, 160 if number == 5 else 80, distributedInfo=stated(number), host_name=f"node-{number // 4}"
@@ -38,7 +38,7 @@ def test_groups_are_those_that_divide_the_ranks() -> None:
         None,
         {},
         [3, {}, {"pg_desc": "a"}, {"pg_desc": 3, "pg_size": 2}, {"pg_desc": "a", "pg_size": -1, "ranks": "[0]"}],
-        # Two groups of one description do not say how the job is divided.
+        # Two groups with the same description do not tell how the job is divided.
         [{"pg_name": n, "pg_desc": "undefined", "pg_size": 2, "ranks": [0, n]} for n in (1, 2)],
     ],
 )
@@ -70,7 +70,7 @@ def test_ranks_in_words(ranks: list[int], words: str) -> None:
 def test_ranks_are_divided_by_host_and_by_each_process_group() -> None:
     assert groupings(job()) == ("host", "dp", "tp")
     assert groupings({0: rank(0, 80), 1: rank(1, 80)}) == ()
-    # What is not known of every rank divides them in no way.
+    # Information that is missing for some rank does not divide the ranks at all.
     assert groupings(job() | {8: rank(8, 80, host_name="node-2")}) == ("host",)
 
 

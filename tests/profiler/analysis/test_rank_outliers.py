@@ -15,7 +15,7 @@ from tests.profiler.analysis.kineto import Event, activity, launch, operator, st
 
 
 def rank(number: int, compute: float, *, steps: int = 2, **about: object) -> Trace:
-    """Steps of 100 us in which a kernel takes so long on a rank, of which step 2 takes half as long again."""
+    """Steps in which a kernel runs for ``compute`` microseconds on a rank, and half as long again in step 2."""
     events: list[Event] = []
     for place in range(steps):
         at = 1000.0 * place
@@ -31,9 +31,9 @@ def rank(number: int, compute: float, *, steps: int = 2, **about: object) -> Tra
 
 def test_deviations_are_in_units_of_the_median_absolute_deviation() -> None:
     values = np.array([100.0, 101, 99, 100, 102, 98, 200])
-    # The median is 100, the median distance from it 1.
+    # The median is 100, and the median distance from it is 1.
     assert np.round(deviations(values) * 1.4826, 6).tolist() == [0, 1, -1, 0, 2, -2, 100]
-    # Of ranks alike, a hundredth of the median counts as one.
+    # When ranks are alike, a hundredth of the median counts as one.
     assert deviations(np.array([1000.0, 1000, 1000, 1050])).tolist() == [0, 0, 0, 5]
 
 

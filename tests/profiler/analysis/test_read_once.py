@@ -1,6 +1,6 @@
-"""Arguments that many slices have are read once, and what several tables need is worked out once.
+"""Arguments shared by many slices are read once, and results needed by several tables are computed once.
 
-What is made for each of ten million slices one by one keeps every other thread waiting, and takes gigabytes.
+Building something for each of ten million slices one by one blocks every other thread and takes gigabytes.
 """
 
 import json
@@ -48,7 +48,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> "Counter[int]":
 
 
 def calls() -> Facts:
-    """Forty calls of matrix products of two shapes, half of them in one module each."""
+    """Forty matrix product calls of two shapes; each shape belongs to one module."""
     stated = [
         {"Input_Dims": [[2, size], [size, 4]], "Input_type": ["float", "float"], "Call_stack": f"inner {size};outer"}
         for size in (3, 5)
@@ -124,7 +124,7 @@ def test_a_critical_path_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_step_looks_at_what_was_launched_in_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mask of all kernels for each step is gigabytes, of a thousand steps of a million."""
+    """For a thousand steps and a million kernels, a mask of all kernels for each step takes gigabytes."""
     events = [
         event
         for number in range(CALLS)
@@ -156,7 +156,7 @@ def test_allocations_are_numbers_and_found_once(monkeypatch: pytest.MonkeyPatch)
 
 
 def _counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[int]:
-    """Count calls of a function of a module."""
+    """Count the calls of a function in a module."""
     function: Callable[..., Any] = getattr(module, name)
     times = [0]
 
@@ -205,5 +205,5 @@ def test_texts_that_are_odd_are_read_one_by_one() -> None:
     found = distinct_arguments.distinct_arguments(arguments_of(texts), np.arange(len(texts)), ("stream",))
     stated = found.each(lambda each: each.get("stream"))
     assert [stated[number] for number in found.number.tolist()] == [1, 1, None, 1, 1, None]
-    # The first two differ by a blank; the last of two values counts.
+    # The first two differ only in a space; the last of two values counts.
     assert found.number.tolist() == [0, 1, 2, 3, 0, 4]

@@ -1,4 +1,4 @@
-"""Several traces in one view, per-step critical paths and gaps as columns."""
+"""Several traces in one view, with per-step critical paths and gaps as columns."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ REDUCE = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"
 
 
 def rank(number: int, late: float, *, collectives: tuple[tuple[float, float], ...] = ((20, 10), (40, 4))) -> Trace:
-    """Two steps on a clock that is ``late`` microseconds behind; collectives as start and duration in the first."""
+    """Two steps on a clock that is ``late`` microseconds behind; the first has collectives as (start, duration)."""
     events: list[Event] = [step(1, 0, 100), step(2, 100, 100)]
     for index, (start, duration) in enumerate(collectives):
         events += [
@@ -50,7 +50,7 @@ def lined_up(traces: list[Aligned], by: By, **more: Any) -> Alignment:
 def test_traces_line_up_by_a_step() -> None:
     first, second = rank(0, 0), rank(1, 30)
     assert lined_up(together(first, second), "step", step=2) == Alignment((0, -30_000), ())
-    # Times are sent since each trace's beginning, which is later in the second one.
+    # Times are sent relative to each trace's beginning, which is later in the second one.
     moved = together(first, second, origins=(0, 25_000))
     assert lined_up(moved, "step", step=2) == Alignment((0, -5_000), ())
     assert lined_up(moved, "start") == Alignment((0, 0), ())
@@ -93,7 +93,7 @@ def test_traces_line_up_by_the_first_slice_of_a_name() -> None:
 
 
 def test_ranks_line_up_by_the_ends_of_their_collectives() -> None:
-    # The second one's clock is 7 us behind; it comes to the first collective 5 us late, and one end differs by 2 us.
+    # The second clock is 7 us behind; its rank reaches the first collective 5 us late, and one end differs by 2 us.
     first = rank(0, 0, collectives=((20, 10), (40, 4), (60, 6)))
     second = rank(1, 7, collectives=((25, 5), (40, 4), (60, 8)))
     assert lined_up(together(first, second), "collectives") == Alignment(
@@ -111,7 +111,7 @@ def test_collectives_are_matched_by_sequence_number_where_kernels_state_one() ->
             events += [launch(place, 1, place), activity(REDUCE, 10 * place + 10, 5 + number, place, more=more)]
         return communication(trace(*events))
 
-    # The second began to record after the first collective.
+    # The second trace began recording after the first collective.
     columns = ("step", "number", "collective", "trace", "start_ns", "duration_ns", "transfer_ns", "waiting_ns")
     assert match_collectives([of(3, 4, 5), of(4, 5, 6)]).select(columns).rows() == [
         (1, 0, "allreduce (dp)", 0, 20_000, 9_000, 9_000, 0),
@@ -175,7 +175,7 @@ def test_differences_have_a_verdict_for_every_name() -> None:
         "change_ns",
         "verdict",
     ]
-    # In a window a thousand times as long as the change, it is none.
+    # In a window a thousand times as long as the change, it does not count as one.
     wide = differences(totals_by_name(Facts(before)), totals_by_name(Facts(after)), 30_000_000)
     assert set(wide.filter(pl.col("name") == "gemm")["verdict"]) == {"same"}
 
@@ -271,7 +271,7 @@ def test_a_device_is_idle_when_none_of_its_streams_works() -> None:
 def test_ranks_of_a_small_job_line_up(peer: Callable[[str], Path]) -> None:
     traces = [load_trace(str(peer(f"pack/kineto/rank-{number}.json.gz"))) for number in (0, 1)]
     aligned = together(*traces, origins=(int(traces[0].start_ns.min()), int(traces[1].start_ns.min())))
-    # They have one clock; collectives that were drawn at random do not end together.
+    # The traces share one clock; collectives whose times were drawn at random do not end together.
     assert lined_up(aligned, "clock") == Alignment((0, 0), ())
     assert lined_up(aligned, "step", step=6) == Alignment((0, 0), ())
     assert lined_up(aligned, "collectives") == Alignment(
@@ -283,11 +283,11 @@ def test_ranks_of_a_small_job_line_up(peer: Callable[[str], Path]) -> None:
 def test_ranks_of_a_real_job_line_up(peer: Callable[[str], Path]) -> None:
     traces = [load_trace(str(peer(f"hta/sampled_rank-{number}.json.gz"))) for number in (0, 1)]
     aligned = together(*traces, origins=(int(traces[0].start_ns.min()), int(traces[1].start_ns.min())))
-    # Both clocks are set; the second begins 553 us later, and step 552 is where it is.
+    # Both clocks are set: the second trace begins 553 us later, and step 552 lies where the traces put it.
     assert lined_up(aligned, "clock") == Alignment((0, 553_000), ())
     assert lined_up(aligned, "step", step=552) == Alignment((0, -232_000), ())
     by_collectives = lined_up(aligned, "collectives")
-    # The files are samples, in which half of the collectives have lost their partner; the median is close all the same.
+    # The files are samples in which half of the collectives have lost their partner; the median is still close.
     assert by_collectives.offsets[1] == pytest.approx(553_000, abs=200_000)
     assert by_collectives.notes == ("trace 1: 10 collectives in common, whose ends differ by 21,338.5 µs (median).",)
 

@@ -8,5 +8,5 @@ STRAGGLER = 2
 
 
 def write_job(folder: Path, ranks: int, steps: int = 3) -> list[str]:
-    """Write the traces of a job, one of whose ranks is slow, and return their paths."""
+    """Write the traces of a job with one slow rank, and return their paths."""
     return write_ranks(folder, RankMaker(made_template(steps), ranks, STRAGGLER))

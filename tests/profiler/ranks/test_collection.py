@@ -1,4 +1,4 @@
-"""Facts of many ranks as they come: kept ones first, then a sample, then the rest."""
+"""Facts of many ranks as they arrive: kept ones first, then a sample, then the rest."""
 
 import itertools
 import os
@@ -46,7 +46,7 @@ def test_the_first_answer_is_of_a_spread_sample(paths: list[str], store: FactSto
     first = next(steps)
     assert (first.words, first.complete, first.missing) == ("16 of 40 ranks", False, RANKS - SAMPLE)
     assert (progress.done, progress.parts) == (SAMPLE, RANKS)
-    # From the whole job, and not its beginning.
+    # The sample covers the whole job, not only its beginning.
     gaps = [after - before for before, after in itertools.pairwise(first.ranks)]
     assert max(gaps) <= 4
     assert first.ranks[-1] >= RANKS - 4
@@ -67,7 +67,7 @@ def test_facts_of_many_ranks_are_in_few_segments(
     seen = list(gather(paths, store, engine="threads"))
     known = [len(each.ranks) for each in seen]
     assert [each.complete for each in seen] == [ranks == RANKS for ranks in known]
-    # How far it is comes more often than what is new.
+    # Progress is reported more often than new ranks arrive.
     assert known == [16, 20, 20, 25, 25, 32, 32, 40, 40]
     assert sorted(sizes_of(last_of(paths, store))) == [4, 5, 7, 8, 16]
 
@@ -100,7 +100,7 @@ def test_the_second_question_reads_no_trace(tmp_path: Path, store: FactStore) ->
     paths = write_job(tmp_path / "job", 5)
     before = last_of(paths, store)
     for path in paths:
-        # Of the same size and time, but nothing that could be read.
+        # The file keeps its size and time, but can no longer be read.
         file = Path(path)
         status = file.stat()
         file.write_bytes(b"x" * status.st_size)
@@ -177,7 +177,7 @@ def test_whole_traces_are_read_when_they_are_asked_for(paths: list[str], store: 
 
 def test_ranks_are_those_that_traces_state_or_in_order(paths: list[str], store: FactStore) -> None:
     assert last_of([paths[7], paths[3]], store).ranks == (3, 7)
-    # Named twice, they are no two ranks of those names.
+    # A trace that is named twice does not count as two ranks of that number.
     twice = last_of([paths[7], paths[3], paths[7]], store)
     assert twice.ranks == (0, 1, 2)
 

@@ -1,4 +1,4 @@
-"""Facts of traces are kept, found again, and not believed where they are not what they were."""
+"""Facts of traces are kept, found again, and rejected where they have been altered."""
 
 import os
 import threading
@@ -85,7 +85,7 @@ def remove(path: Path) -> None:
 
 
 def replace_by_another(path: Path) -> None:
-    """As if two segments had been mixed up."""
+    """Acts as if two segments had been mixed up."""
     other = next(each for each in kept_files(path.parent) if each != path and each.suffix == path.suffix)
     path.write_bytes(other.read_bytes())
 
@@ -127,7 +127,7 @@ def test_facts_of_another_version_of_what_facts_are_are_not_believed(tmp_path: P
 
 
 def test_a_segment_whose_last_file_was_not_written_is_none(tmp_path: Path, files: list[TraceFile]) -> None:
-    """What says of which traces a segment is comes last: whoever is ended before leaves nothing to believe."""
+    """The file that names a segment's traces is written last: a process that ends earlier leaves nothing to trust."""
     store = FactStore(str(tmp_path / "facts"))
     keep(store, files)
     (about,) = (tmp_path / "facts").rglob("*.facts.json")

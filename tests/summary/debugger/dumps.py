@@ -1,4 +1,4 @@
-"""A small dump: a training of two steps, of which the second takes the logarithm of zero."""
+"""A small dump: training with two steps, the second of which takes the logarithm of zero."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -30,14 +30,14 @@ STEPS = (np.array([1.0, 2.0, 4.0], np.float32), np.array([1.0, 0.0, -4.0], np.fl
 
 
 def clock() -> Iterator[float]:
-    """A second for each look."""
+    """Advances by a second with each look."""
     return map(float, count(int(START)))
 
 
 def write_dump(
     folder: Path, mode: tfdbg.TensorDebugMode = tfdbg.FULL_HEALTH, *, host: str = HOST, run_id: str = "run"
 ) -> TfdbgWriter:
-    """Write two eager operations, and two steps of a graph inside of another; every event a second after the last."""
+    """Write two eager operations, and two steps of a graph inside another; events are a second apart."""
     times = clock()
     with TfdbgWriter(folder, run_id=run_id, version="2.21.0", host=host, clock=lambda: next(times)) as writer:
         write_events(writer, mode)
@@ -79,7 +79,7 @@ def debug_of(mode: tfdbg.TensorDebugMode, values: np.ndarray, tensor_id: int) ->
 def write_calls(folder: Path, mode: tfdbg.TensorDebugMode = tfdbg.FULL_HEALTH) -> None:
     """Write two calls of the function ``train``, which calls ``loss``; the second is given the logarithm of -1.
 
-    Its graph has a loop, whose body goes bad by itself in the first call.
+    Its graph has a loop, whose body goes bad on its own in the first call.
     """
     times = clock()
     with TfdbgWriter(folder, run_id="calls", version="2.21.0", host=HOST, clock=lambda: next(times)) as writer:
@@ -130,10 +130,10 @@ def write_calls(folder: Path, mode: tfdbg.TensorDebugMode = tfdbg.FULL_HEALTH) -
 
 
 def write_eager(folder: Path, mode: tfdbg.TensorDebugMode = tfdbg.FULL_TENSOR) -> None:
-    """Write a residual layer that Python calls three times, on two devices; in the last it takes the logarithm of -1.
+    """Write a residual layer that Python calls three times, on two devices; the last call takes the logarithm of -1.
 
-    Of each layer: ``Log`` at line 2 of what is given, ``Relu`` at line 2 of that, and ``AddV2`` at line 3 of both what
-    was given and the last, and of a constant that was not observed.
+    In each layer, ``Log`` at line 2 takes what is given, ``Relu`` at line 2 takes that result, and ``AddV2`` at line 3
+    takes what was given, the result of ``Relu``, and a constant that was not observed.
     """
     times = clock()
     with TfdbgWriter(folder, run_id="eager", version="2.21.0", host=HOST, clock=lambda: next(times)) as writer:

@@ -1,4 +1,4 @@
-"""Recordings that are meant to hurt: what is read of their texts is bounded, and what was cut is counted."""
+"""Hostile recordings: the amount of text that is read from them is bounded, and cuts are counted."""
 
 from pathlib import Path
 

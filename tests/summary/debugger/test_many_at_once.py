@@ -1,4 +1,4 @@
-"""Records that are decoded many at once tell the same as each of them by protobuf's own parser."""
+"""Records decoded in bulk give the same results as protobuf's own parser gives for each of them."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ Files = dict[str, bytes]
 
 @contextmanager
 def without_loops() -> Iterator[None]:
-    """While the loops are compiled by another process."""
+    """Makes the loops look as if another process were compiling them."""
     group = Group("event files", ())
     group.compiled_elsewhere(Event())
     with patch.object(scan, "KERNELS", group):
@@ -38,7 +38,7 @@ def without_loops() -> Iterator[None]:
 
 
 def told(files: Files, sizes: list[int], *, by_loops: bool = True) -> dict[str, Any]:
-    """Return all that columns have of a dump whose files grow to so many bytes one after the other, then whole."""
+    """Return all columns of a dump whose files grow to each of these sizes in turn, and are then whole."""
 
     def open_at(name: str, offset: int) -> BinaryIO:
         stream = io.BytesIO(files[name])
@@ -106,7 +106,7 @@ def test_small_dumps_of_every_mode(tmp_path: Path) -> None:
 
 
 def varint(number: int, longer: int = 0) -> bytes:
-    """Encode a number, in more bytes than it needs."""
+    """Encode a number, optionally in more bytes than it needs."""
     number &= (1 << 64) - 1
     found = bytearray()
     while number > 0x7F or longer > 0:
@@ -122,7 +122,7 @@ Part = tuple[int, int, bytes | int]
 
 @st.composite
 def messages_of(draw: st.DrawFn, parts: list[Part]) -> bytes:
-    """Encode fields: as a rule as their writers do, else in another order, twice, beside unknown ones, or too long."""
+    """Encode fields: usually as their writers do, else in another order, twice, beside unknown ones, or too long."""
     chosen = list(parts)
     oddity = draw(st.sampled_from(["none"] * 8 + ["order", "twice", "unknown", "long", "left out"]))
     if oddity == "order":
@@ -220,7 +220,7 @@ def cut_and_damaged(draw: st.DrawFn, content: bytes) -> bytes:
 @given(st.data())
 def test_any_encoding_cut_and_damaged_anywhere(data: st.DataObject) -> None:
     draw = data.draw
-    # Some records come again: what is known of their places is used then.
+    # Some records repeat, so that what is known about their places is used.
     drawn = draw(st.lists(traces(), max_size=5)), draw(st.lists(executions(), max_size=4))
     files = {}
     for name, records in zip((TRACES, EXECUTIONS), drawn, strict=True):
@@ -374,7 +374,7 @@ def test_figures_are_the_same_in_pieces(values: list[float], dtype: str) -> None
     expected = measures.figures_of_numbers(numbers, dtype)
     with patch.object(measures, "PIECE", 3):
         found = measures.figures_of_numbers(numbers, dtype)
-    # A variance is as exact as the squares that it is the mean of.
+    # A variance is as exact as the squares whose mean it is.
     with np.errstate(over="ignore"):
         scale = np.square(np.abs(numbers[np.isfinite(numbers)]).max(initial=0))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * min(scale, 1e90))

@@ -1,4 +1,4 @@
-"""A growing file of records is read the same, however it grows and in whatever pieces it is read."""
+"""A growing file of records reads the same, however it grows and in whatever pieces it is read."""
 
 import io
 from typing import BinaryIO
@@ -15,7 +15,7 @@ from stepscope.summary.records import frame
 
 
 class GrowingFile:
-    """A file in memory, with what was read of it."""
+    """A file in memory, with what was read from it."""
 
     def __init__(self, content: bytes = b"") -> None:
         self.content = content

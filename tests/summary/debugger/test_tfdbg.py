@@ -1,4 +1,4 @@
-"""Dumps of TensorFlow's debugger: small ones whole, and what real ones say of the first bad value."""
+"""Dumps of TensorFlow's debugger: small ones in full, and what real ones report about the first bad value."""
 
 import os
 import re
@@ -327,12 +327,12 @@ def test_a_call_leads_into_its_graphs_and_arguments_lead_out_to_what_it_was_give
     once = ["Log at train.py:5", "train/Mul:0", "loss/Exp:0", "train/Neg:0"]
     once += ["while_body_1/Log:0", "while_body_1/Log:0", "train/Sum:0", call]
     assert names == once * 2
-    # Each call leads to the first of its own that is bad.
+    # Each call leads to the first bad observation of its own.
     assert [data.first_bad_inside(number) for number in range(16)] == [*[None] * 7, 4, *[None] * 7, 9]
     assert [data.made_of(number) for number in range(16)] == [
         [None],  # the constant that Python took the logarithm of is not observed
         [None, 0],  # the weights, and what the call was given, behind an operation that is not observed
-        [None],  # no call of a function inside of a graph is written, and nothing before it is bad
+        [None],  # calls of functions inside a graph are not written, and nothing before it is bad
         [None],
         [None],
         [4],  # a loop's body is given what it made before
@@ -378,9 +378,9 @@ def test_a_real_call_leads_to_the_operation_that_went_bad_in_a_function_that_it_
     ]
     taken = {name: data.made_of(at) or () for at, name in enumerate(names[: calls[0]])}
     where = {name: [None if at is None else names[at] for at in found] for name, found in taken.items()}
-    # What the function gave, which the dump does not have, and the labels.
+    # The function's result, which the dump does not have, and the labels.
     assert where["train/GatherV2:0"] == ["forward/truediv:0", None]
-    # The gradient's function was given what was made last around it.
+    # The gradient's function was given the value that was made last around it.
     [given] = [name for name in where if re.fullmatch(r"__backward_forward_\d+/Placeholder:0", name)]
     assert where[given] == ["train/gradient_tape/Reshape_6:0"]
     assert where["forward/Exp:0"] == ["forward/mul:0"]

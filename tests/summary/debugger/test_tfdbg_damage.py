@@ -1,4 +1,4 @@
-"""Dumps that are cut, damaged, incomplete or hostile: what can be read is read, and what cannot is said."""
+"""Dumps that are cut, damaged, incomplete or hostile: what can be read is read, and the rest is reported."""
 
 import io
 from pathlib import Path
@@ -34,7 +34,7 @@ def opened(files: Files) -> TfdbgDump:
 
 
 def look_at_everything(dump: TfdbgDump) -> None:
-    """Ask for all that can be asked; what is damaged may only be refused in the ways that are documented."""
+    """Ask for everything that can be asked; damaged parts may only be refused in the documented ways."""
     data = dump.data()
     count = data.observation_count
     observed = data.observations(0, count)
