@@ -120,7 +120,7 @@ export interface Grid<D, C = unknown> {
 
 interface Grids {
   getApi<D, C>(id: string): Grid<D, C> | undefined;
-  getApiAsync<D, C>(id: string): Promise<Grid<D, C>>;
+  getApiAsync<D, C>(id: string | Record<string, string>): Promise<Grid<D, C>>;
 }
 
 const grids = (): Grids | undefined => Reflect.get(window, "dash_ag_grid");
@@ -132,7 +132,7 @@ export function gridOf<D, C = unknown>(id: string): Grid<D, C> | null {
 }
 
 /** The grid with an id, as soon as it exists. */
-export function gridWhenReady<D, C = unknown>(id: string): Promise<Grid<D, C>> {
+export function gridWhenReady<D, C = unknown>(id: string | Record<string, string>): Promise<Grid<D, C>> {
   const found = grids();
   return found ? found.getApiAsync<D, C>(id) : Promise.reject(new Error("The page has no tables."));
 }

@@ -355,8 +355,6 @@ export class MapView implements SubView, Held {
       lines: Math.min(Math.ceil(layout.plotHeight), 2000),
       columns: Math.min(Math.ceil(layout.plotWidth), 4000),
     };
-    const wholeRows = this.rows.begin === 0 && this.rows.end >= this.rowCount;
-    const wholeSteps = this.steps.begin === 0 && this.steps.end >= this.stepCount;
     try {
       const answer = await this.#api.ask<Answer>("map", { ...this.#parameters(), ...rows, ...steps, ...room }, {
         signal: asking.signal,
@@ -366,6 +364,9 @@ export class MapView implements SubView, Held {
       // Keep the earlier results while the user is typing.
       if (answer.search_problem) return this.#answer ? undefined : this.#say("The search expression cannot be used.");
       this.#answer = answer;
+      // The view may have been zoomed since the request.
+      const wholeRows = this.rows.begin === 0 && this.rows.end >= this.rowCount;
+      const wholeSteps = this.steps.begin === 0 && this.steps.end >= this.stepCount;
       if (!this.rowCount || (wholeRows && answer.total !== this.rowCount)) {
         this.rows = { begin: answer.begin, end: Math.max(answer.total, 1) };
       }

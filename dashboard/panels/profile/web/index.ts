@@ -1,5 +1,6 @@
 /** The Profile panel: search, columns and downloads for its tables, and links to the Timeline. */
 import { callbacks, gridComponents, gridFunctions, noUpdate, setProps, settingId } from "../../../web/core/dash.ts";
+import { gridWhenReady } from "../../../web/core/ag_grid.ts";
 import { beforeAll } from "../../../web/core/commands.ts";
 import { make, within } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
@@ -8,7 +9,7 @@ import { Api } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
 import { CutTables, isCut } from "./chosen_rows.ts";
 import { ProfileFrame, ProfileName, ProfileSpread } from "./cells.ts";
-import { type Grid, gridOfTable, type RowNode } from "./grid.ts";
+import { type Grid, gridId, gridOfTable, type RowNode } from "./grid.ts";
 import { isShown, isTreeKey, order, search, searchText, setAllOpen, takeKey } from "./groups.ts";
 import type { FollowedRanks, Progress } from "./messages.generated.ts";
 import { type Place, settingsOf } from "./places.ts";
@@ -77,10 +78,17 @@ function toggleAll(button: HTMLElement): void {
 document.addEventListener("input", (event) => {
   const { target } = event;
   if (!(target instanceof HTMLInputElement) || !target.closest(".profile-search")) return;
-  const [grid, table] = [gridAround(target), tableOf(target)];
-  if (table !== undefined && isCut(table)) cutTables.search(table);
-  else if (grid) search(grid, target.value);
+  const table = tableOf(target);
+  if (table !== undefined) void searchTable(table, target);
 });
+
+/** Searches a table for the text in its field, as soon as its grid exists. */
+async function searchTable(table: string, field: HTMLInputElement): Promise<void> {
+  await gridWhenReady(gridId(table));
+  const grid = gridOfTable(table);
+  if (isCut(table)) cutTables.search(table);
+  else if (grid) search(grid, field.value);
+}
 
 // Names truncated on the screen are copied to the clipboard in full.
 document.addEventListener("copy", (event) => {
