@@ -47,6 +47,9 @@ class FrameSink:
         names: which arrays: names in which * and ? stand for any characters, separated by commas.
         every: take one in this many steps.
         live: the source of frames; this process's `show` by default.
+
+    Raises:
+        ValueError: ``every`` is less than 1.
     """
 
     def __init__(self, names: str, every: int, live: LiveTensors = LIVE) -> None:
@@ -100,6 +103,7 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
 
     Raises:
         UserError: the extension is none of these, or Pillow or PyAV is not installed.
+        ValueError: ``every`` is less than 1, or ``rate`` is not above 0 and at most 60.
     """
 
     def __init__(

@@ -91,7 +91,11 @@ class FunctionWatcher(Watcher):
 
 
 class FunctionTraining:
-    """A step function that can be run again; see `stepscope.debug.catching.Repeatable`."""
+    """A step function that can be run again; see `stepscope.debug.catching.Repeatable`.
+
+    Raises:
+        ValueError: ``also`` has objects, which only PyTorch needs.
+    """
 
     def __init__(self, watcher: FunctionWatcher, also: Sequence[Any] = ()) -> None:
         if also:

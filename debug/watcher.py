@@ -78,7 +78,11 @@ class Settings:
     def recorder(
         self, where: "str | os.PathLike[str] | SummaryWriter", source: str
     ) -> "Iterator[tuple[Recorder, bool]]":
-        """Yield a recorder, and whether to close its writer; both are closed if the model is rejected inside."""
+        """Yield a recorder, and whether to close its writer; both are closed if the model is rejected inside.
+
+        Raises:
+            TypeError: ``where`` is neither a folder nor a SummaryWriter.
+        """
         rules = [rule if not isinstance(rule, str) else named([rule])[0] for rule in self.rules]
         is_ours = isinstance(where, str | os.PathLike)
         writer = SummaryWriter(os.fspath(where)) if isinstance(where, str | os.PathLike) else where

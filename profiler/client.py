@@ -154,6 +154,7 @@ class Client:
 
         Raises:
             CaptureError: the process was not recorded, or the files cannot be written.
+            ValueError: ``attempts`` is less than 1.
         """
         for left in range(attempts - 1, -1, -1):
             try:

@@ -309,7 +309,12 @@ class StopOnNan(Hook):
         self.should_stop = False
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """Check the loss, if due."""
+        """Check the loss, if due.
+
+        Raises:
+            ValueError: the step did not log the loss.
+            NanLossError: the loss is NaN, and the hook was told to fail then.
+        """
         if not self._interval.is_due(step):
             return
         self._interval.happened(step)

@@ -53,7 +53,11 @@ class Content:
         return join(self._parts, self._shown)
 
     def payload(self, index: int) -> Payload:
-        """Return the payload of a point."""
+        """Return the payload of a point.
+
+        Raises:
+            IndexError: there is no such point.
+        """
         position = index if self._shown is None else int(self._shown[index])
         for part, number in zip(self._parts, self._numbers, strict=True):
             if position < len(part.steps):

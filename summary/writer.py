@@ -249,6 +249,10 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
 
         A run's folder is ``<log_dir>/<main_tag>_<key>``, with "/" in ``main_tag`` replaced by "_"; its tag is
         ``main_tag``. If one of the numbers cannot be accepted, none is, and the call raises an error.
+
+        Raises:
+            TypeError: ``tag_scalar_dict`` is not a mapping, or a value is not a real number.
+            ValueError: a value has no element, or several.
         """
         step, wall_time = self._checked(global_step, walltime)
         if not isinstance(tag_scalar_dict, Mapping):

@@ -62,6 +62,9 @@ class GraphMethods(ValueWriter):
         """Add the graph of an ONNX model, given as a file, its bytes or a ModelProto; see `graph_from_onnx`.
 
         ``prototxt`` is PyTorch's name for the model, and ``onnx_model_file`` is tensorboardX's.
+
+        Raises:
+            TypeError: neither or both are given.
         """
         from stepscope.summary.graphs.from_onnx import graph_from_onnx
         from stepscope.summary.kinds.graph import graph

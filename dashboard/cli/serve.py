@@ -145,6 +145,9 @@ class ServeVerb:
             console: shows the progress.
             tab: the tab that the link opens; empty for the first.
             logdirs: the user's names for the source, if a process may read it ahead.
+
+        Raises:
+            UserError: an argument is out of range, or the server cannot listen.
         """
         if not 0 < arguments.reload_interval <= threading.TIMEOUT_MAX:
             raise UserError(f"--reload-interval is {arguments.reload_interval:g}; expected seconds above 0, such as 2")

@@ -41,7 +41,11 @@ class Jobs(WorkerPool):
     """All jobs of one log directory; thread-safe."""
 
     def submit(self, plan: Plan) -> tuple[Job, bool]:
-        """Return the job of a plan, started if necessary, and whether its result already existed."""
+        """Return the job of a plan, started if necessary, and whether its result already existed.
+
+        Raises:
+            JobError: too many jobs are waiting.
+        """
         with self._lock:
             known = self._known(plan)
         if known is not None:

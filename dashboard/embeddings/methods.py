@@ -131,7 +131,11 @@ def begin(
 
 
 def for_next_step(method: Iterative, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with fewer iterations, for a step that starts from the picture of its neighbor."""
+    """Return settings with fewer iterations, for a step that starts from the picture of its neighbor.
+
+    Raises:
+        ValueError: the method has no iterations.
+    """
     chosen = settings_of(method, settings)
     match chosen:
         case TsneSettings():

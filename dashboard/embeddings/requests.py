@@ -123,7 +123,8 @@ class EmbeddingRequests:
     def rows(self, dataset: Dataset, key: str | None) -> Rows | None:
         """Return the points of a stored set; None for all.
 
-        Raises `HTTPException` 404 if there is no such set, or it does not belong to this dataset.
+        Raises:
+            HTTPException: 404 if there is no such set, 422 if it has points that the dataset does not have.
         """
         if key is None:
             return None

@@ -77,7 +77,11 @@ def neighbor_steps(
     seed: int = 0,
     workers: Workers | None = None,
 ) -> Steps:
-    """Compute `neighbor_graph` in pieces between which the caller may stop."""
+    """Compute `neighbor_graph` in pieces between which the caller may stop.
+
+    Raises:
+        ValueError: ``count`` is less than 1.
+    """
     if count < 1:
         raise ValueError(f"The number of neighbors must be at least 1, not {count}.")
     n = len(points)

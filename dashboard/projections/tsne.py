@@ -149,7 +149,11 @@ class TsneRun:
         self._picture = _centered(moved)
 
     def extend(self, iterations: int) -> None:
-        """Add iterations at the end."""
+        """Add iterations at the end.
+
+        Raises:
+            ValueError: their number is negative.
+        """
         if iterations < 0:
             raise ValueError(f"t-SNE can be extended by 0 iterations or more, not by {iterations}.")
         self._total += iterations

@@ -202,7 +202,11 @@ def _holds(condition: Condition, facts: Facts, runs: Sequence[str], group_of: Ca
 
 
 def compare(left: FactValue, operator: Operator, right: FactValue) -> bool:
-    """Return whether a comparison holds; missing values, and values that cannot be ordered, compare as false."""
+    """Return whether a comparison holds; missing values, and values that cannot be ordered, compare as false.
+
+    Raises:
+        ExpressionError: the operator compares with a regular expression.
+    """
     if left is None or right is None:
         return False
     comparable = isinstance(left, str) == isinstance(right, str)

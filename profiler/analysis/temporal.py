@@ -19,7 +19,11 @@ WORK: Final = ("computation", "communication", "memory")
 
 
 def work_intervals(device: Device, work: str) -> Intervals:
-    """Return when a kind of work ran, merged over streams."""
+    """Return when a kind of work ran, merged over streams.
+
+    Raises:
+        ValueError: ``work`` is none of `WORK`.
+    """
     match work:
         case "computation":
             chosen = device.of("kernel")

@@ -37,7 +37,7 @@ class NumpyFile:
     """The array of a ``.npy`` file, named after the file.
 
     Raises:
-        CheckpointError: the file is not a readable ``.npy`` file.
+        CheckpointError: the file is not a readable ``.npy`` file, or its elements are not real numbers.
     """
 
     def __init__(self, open_file: OpenFile, name: str) -> None:

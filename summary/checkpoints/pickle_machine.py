@@ -51,7 +51,8 @@ def described(pickle: bytes) -> Any:
     """Return what the pickle describes: dicts, lists, tuples, strings, numbers, `Described`, `Name` and `Stored`.
 
     Raises:
-        CheckpointError: the pickle ends too soon, or has an instruction that no weight file needs.
+        CheckpointError: the pickle is damaged or ends too soon, has more than `MOST_INSTRUCTIONS` instructions, or has
+            one that no weight file needs.
     """
     machine = _Machine()
     try:

@@ -202,7 +202,11 @@ class TraceFile:
         self._devices.extend(self._device_of_key.view()[keys])
 
     def add(self, offset: int, length: int, wall_time: float, trace: tfdbg.GraphExecutionTrace) -> str | None:
-        """Add a trace whose record is at an offset; return what is wrong with it, if anything."""
+        """Add a trace whose record is at an offset; return what is wrong with it, if anything.
+
+        Raises:
+            EnoughError: there are already `MOST_EVENTS` traces.
+        """
         if len(trace.op_name) > LONGEST_NAME or len(trace.tfdbg_context_id) > LONGEST_NAME:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
         if len(self._offsets) >= MOST_EVENTS:
@@ -384,7 +388,11 @@ class ExecutionFile:
         self._input_ids.extend(rows.input_ids[first:last])
 
     def add(self, offset: int, length: int, wall_time: float, execution: tfdbg.Execution) -> str | None:
-        """Add an execution whose record is at an offset; return what is wrong with it, if anything."""
+        """Add an execution whose record is at an offset; return what is wrong with it, if anything.
+
+        Raises:
+            EnoughError: there are already `MOST_EVENTS` executions, outputs or inputs.
+        """
         outputs = max(len(execution.output_tensor_ids), len(execution.tensor_protos))
         if len(execution.op_type) > LONGEST_NAME:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"

@@ -152,6 +152,7 @@ def graph_def_of(message: GraphMessage) -> GraphDef:
 
     Raises:
         ValueError: the message is a SavedModel without graphs.
+        TypeError: it is another type of message.
     """
     match message:
         case SavedModel():

@@ -150,7 +150,12 @@ def hparams(hparams: Mapping[Any, Any], trial_id: str | None = None, start_time_
 def hparams_pb(
     hparams: Mapping[Any, Any], trial_id: str | None = None, start_time_secs: float | None = None
 ) -> Summary:
-    """Return the Summary that `hparams` writes."""
+    """Return the Summary that `hparams` writes.
+
+    Raises:
+        TypeError: ``hparams`` is not a mapping, or ``trial_id`` is not a string.
+        ValueError: a hyperparameter has two values.
+    """
     if not isinstance(hparams, Mapping):
         raise TypeError(f"hyperparameters must map names to values, got {type(hparams).__name__}")
     named = [(getattr(key, "name", key), value) for key, value in hparams.items()]

@@ -102,6 +102,9 @@ def audio(
         max_outputs: maximum number of clips, from the first.
         encoding: "wav" or None.
         description: a Markdown description of the tag.
+
+    Raises:
+        ValueError: ``encoding`` is neither.
     """
     if encoding not in (None, "wav"):
         raise ValueError(f"encoding must be 'wav' or None, got {encoding!r}")

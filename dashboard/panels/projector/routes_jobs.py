@@ -159,7 +159,11 @@ def found(requested: EmbeddingRequests, key: str) -> Job:
 
 
 def picture_answer(requested: EmbeddingRequests, key: str, index: int | None, after: int) -> Response:
-    """Return a job, packed as in `stepscope.dashboard.server.binary`."""
+    """Return a job, packed as in `stepscope.dashboard.server.binary`.
+
+    Raises:
+        HTTPException: 404 if there is no such job or picture.
+    """
     try:
         reported, coordinates, version, rows = requested.jobs.reported(key, index)
     except JobError as error:
