@@ -1,8 +1,11 @@
 """``debug.catch``: run a failed step again in full detail, to name the first operation that made a bad value."""
 
 import io
+import math
+import random
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, Final, Literal, Protocol
@@ -13,7 +16,7 @@ from numpy.typing import NDArray
 from stepscope.debug.recorder import AlertError, Recorder
 from stepscope.debug.step_data import StepData
 from stepscope.debug.verdict import Verdict, first_bad
-from stepscope.summary.debugger.model import Observations
+from stepscope.summary.debugger.model import Alert, Observations
 from stepscope.summary.kinds.debug import value_tag
 from stepscope.summary.storage import folder_at
 
@@ -109,6 +112,7 @@ class Caught:
 
         Raises:
             CaughtError: its result is not finite.
+            AlertError: another rule is broken, and the recorder is set to raise.
         """
         training = self._training
         if training is None or not training.is_open:
@@ -123,6 +127,8 @@ class Caught:
             error = raised
             if training.step_number == step:
                 training.give_up(step)
+        if isinstance(error, AlertError) and not _is_of_bad_value(error.alert):
+            raise error
         if error is None and training.is_finite(result):
             return result
         found = self._find(training, step, lambda: self._function(*args, **kwargs))
@@ -135,7 +141,8 @@ class Caught:
 
     def _find(self, training: Repeatable, step: int, run: Callable[[], object]) -> CaughtError:
         recorder = training.recorder
-        recorder.dump()
+        with suppress(AlertError):
+            recorder.dump()
         replay = training.replay(step, run)
         verdict = first_bad(StepData(recorder.catalog, replay.observed)) if len(replay.observed) else None
         if replay.bad is not None and self._save and self._saved_steps < MOST_SAVED_STEPS:
@@ -161,8 +168,24 @@ class Caught:
             recorder.writer.add_tensor(value_tag(bad.phase, bad.name), bad.value, step)
 
 
+def random_numbers() -> Callable[[], None]:
+    """Return a function that restores the state of Python's and NumPy's global random numbers; may be called again."""
+    python, numpy = random.getstate(), np.random.get_state()
+
+    def put_back() -> None:
+        random.setstate(python)
+        np.random.set_state(numpy)
+
+    return put_back
+
+
+def _is_of_bad_value(alert: Alert) -> bool:
+    """Return whether an alert is about a value that is not finite: of a tensor, or of a logged scalar."""
+    return alert.rule == "not_finite" or not math.isfinite(alert.figures.get("value", 0.0))
+
+
 def npy_bytes(array: NDArray[np.generic]) -> bytes:
-    """Return an array as the content of an ``.npy`` file."""
+    """Return an array as the content of an ``.npy`` file; types that NumPy lacks, such as bfloat16, become float32."""
     content = io.BytesIO()
-    np.save(content, array, allow_pickle=False)
+    np.save(content, array.astype(np.float32) if array.dtype.kind == "V" else array, allow_pickle=False)
     return content.getvalue()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from stepscope.debug.catching import BadValue, Replay
+from stepscope.debug.catching import BadValue, Replay, random_numbers
 from stepscope.debug.recorder import AlertError, Measured, Recorder
 from stepscope.debug.watcher import Settings, Watcher
 from stepscope.summary.debugger.model import Observations
@@ -56,11 +56,7 @@ class FunctionWatcher(Watcher):
     def step(self, **scalars: Any) -> None:
         """Write scalars of the last step that was run."""
         if self._is_open and scalars:
-            self._step -= 1
-            try:
-                self.log(scalars)
-            finally:
-                self._step += 1
+            self._log(self._step - 1, scalars)
 
     def replay(self, step: int, run: Callable[[], object]) -> Replay:
         """Run a step again as it was, with every operation observed."""
@@ -115,8 +111,14 @@ class FunctionTraining:
         return self._watcher.step_number
 
     def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Save the arguments, if a step may write into them."""
-        self._put_back = self._watcher.remember(args, kwargs)
+        """Save random numbers, and the arguments if a step may write into them."""
+        arguments, numbers = self._watcher.remember(args, kwargs), random_numbers()
+
+        def put_back() -> None:
+            arguments()
+            numbers()
+
+        self._put_back = put_back
 
     def is_finite(self, result: Any) -> bool:
         """Return whether a step's result is finite."""

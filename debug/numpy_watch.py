@@ -1,7 +1,7 @@
 """Watch a NumPy step function: its arrays are views that report every NumPy function called on them."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -32,7 +32,7 @@ class NumpyWatcher(FunctionWatcher):
 
     def is_finite(self, result: Any) -> bool:
         """Return whether all numbers in a step's result are finite."""
-        return all(bool(np.isfinite(array).all()) for array in _leaves(result))
+        return all(bool(np.isfinite(number).all()) for number in _leaves(result) if _is_floating(number))
 
     def _observed(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -44,12 +44,16 @@ class NumpyWatcher(FunctionWatcher):
             ]
             result = self._function(*own, **{name: step.watched(name, value) for name, value in kwargs.items()})
         finally:
+            step.is_over = True
             _make_plain((args, kwargs))
         return _mapped(result, lambda array: array.view(np.ndarray)), step.numbers, step, step.bad
 
     def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], None]:
         """Return a function that restores the arguments, as NumPy functions often write into them."""
-        copies = [(array, array.copy()) for array in _leaves((args, kwargs)) if isinstance(array, np.ndarray)]
+        leaves = list(_leaves((args, kwargs)))
+        copies = [(array, array.copy()) for array in leaves if isinstance(array, np.ndarray)]
+        generators = [each.bit_generator for each in leaves if isinstance(each, np.random.Generator)]
+        states = [(generator, generator.state) for generator in generators]
         contents = [(container, container.copy()) for container in _containers((args, kwargs))]
 
         def put_back() -> None:
@@ -62,6 +66,8 @@ class NumpyWatcher(FunctionWatcher):
             for array, before in copies:
                 if array.flags.writeable:
                     array[...] = before
+            for generator, state in states:
+                generator.state = state
 
         return put_back
 
@@ -104,6 +110,8 @@ class _Step:
     is_here: Final = True
 
     def __init__(self, watcher: NumpyWatcher) -> None:
+        self.is_over = False
+        """Whether the function has returned: arrays that it kept elsewhere are then computed with as they are."""
         self.numbers: list[int] = []
         self.bad: BadValue | None = None
         self.counts: dict[Any, int] = {}
@@ -152,10 +160,10 @@ class _Step:
 
     def run(self, name: str, function: Callable[[], Any], taken: list[Any]) -> Any:
         """Run a NumPy function on plain arrays, and measure its results."""
-        arrays = [array for array in taken if isinstance(array, np.ndarray) and array.dtype.kind in "fc"]
+        arrays = [array for array in taken if isinstance(array, np.ndarray) and _is_floating(array)]
         inputs: list[int] = []
         for place, array in enumerate(arrays):
-            number = array.number if isinstance(array, Watched) else None
+            number = array.number if isinstance(array, Watched) and array.step is self else None
             if number is None:
                 plain = array.view(np.ndarray)
                 number = self._watcher.observe(self, f"{name}:input{place or ''}", plain, "input", (), with_lines=True)
@@ -192,7 +200,7 @@ class Watched(np.ndarray):
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
         """Run a ufunc, such as np.log, and measure its results."""
         out = kwargs.pop("out", ())
-        step = next((a.step for a in (*inputs, *out) if isinstance(a, Watched) and a.step is not None), None)
+        step = _running_step((*inputs, *out))
         plain = [_plain(value) for value in inputs]
         if out:
             kwargs["out"] = tuple(_plain(value) for value in out)
@@ -204,13 +212,13 @@ class Watched(np.ndarray):
         result = step.run(name, lambda: call(*plain, **kwargs), list(inputs))
         for given, made in zip(out, result if isinstance(result, tuple) else (result,), strict=False):
             if isinstance(given, Watched) and isinstance(made, Watched):
-                given.number = made.number
+                given.step, given.number = made.step, made.number
         return out[0] if len(out) == 1 and isinstance(out[0], Watched) else result
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Run any other function, such as np.linalg.solve, and measure its results."""
         taken = [leaf for leaf in _leaves((args, kwargs)) if isinstance(leaf, np.ndarray)]
-        step = next((a.step for a in taken if isinstance(a, Watched) and a.step is not None), None)
+        step = _running_step(taken)
         plain_args, plain_kwargs = _mapped(args, _plain), _mapped(kwargs, _plain)
         if step is None:
             return function(*plain_args, **plain_kwargs)
@@ -220,6 +228,11 @@ class Watched(np.ndarray):
     def dot(self, other: Any, out: Any = None) -> Any:
         """Return the product, like `numpy.dot`."""
         return np.dot(self, other) if out is None else np.dot(self, other, out)
+
+
+def _running_step(values: Iterable[Any]) -> _Step | None:
+    steps = (value.step for value in values if isinstance(value, Watched))
+    return next((step for step in steps if step is not None and not step.is_over), None)
 
 
 def _plain(value: Any) -> Any:
@@ -266,16 +279,18 @@ def _make_plain(value: Any) -> None:
                 container[place] = _mapped(container[place], _plain)
 
 
-def _leaves(value: Any) -> list[Any]:
-    found: list[Any] = []
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield whatever is in nested containers."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, np.ndarray | np.generic | float):
-            if isinstance(item, float) or item.dtype.kind in "fc":
-                found.append(item)
-        elif isinstance(item, Mapping):
+        if isinstance(item, Mapping):
             waiting.extend(reversed(list(item.values())))
         elif isinstance(item, list | tuple):
             waiting.extend(reversed(item))
-    return found
+        else:
+            yield item
+
+
+def _is_floating(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc")

@@ -171,7 +171,8 @@ class Recorder:
         self._last_judged = -1
         self._dump_files: TfdbgWriter | None = self._dump_into(writer, source) if also_tfdbg else None
         self._dump: ObservationWriter | None = self._dump_of(self._dump_files) if self._dump_files else None
-        self._told: set[tuple[str, str]] = set()
+        self._lasting: Final[set[str]] = set()
+        """Rules about a state that were broken when they were last judged, and have raised their alert."""
 
     def _dump_into(self, writer: SummaryWriter, source: str) -> "TfdbgWriter":
         from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
@@ -259,7 +260,18 @@ class Recorder:
         self._alarm(self._judge_ring())
 
     def dump(self) -> int:
-        """Write the steps in the ring that are not written yet; return their number."""
+        """Judge the steps in the ring, as far as they were not judged yet, and write them; return their number.
+
+        Raises:
+            AlertError: something is wrong, and the recorder is set to raise; everything is written first.
+        """
+        alerts = self._judge_ring()
+        count = self._write_ring()
+        if alerts:
+            self.report(alerts)
+        return count
+
+    def _write_ring(self) -> int:
         kept, count = list(self._ring), len(self._ring)
         self._ring.clear()
         self._ring_bytes = 0
@@ -283,12 +295,25 @@ class Recorder:
         alerts = [
             replace(alert, wall_time=self._clock())
             for rule in self._scalar_rules
-            for alert in rule.judge(curves)
-            if alert.step == step and (rule.name, alert.message.partition(" ")[0]) not in self._told
+            for alert in self._new(rule, rule.judge(curves), step)
         ]
-        self._told.update((alert.rule, alert.message.partition(" ")[0]) for alert in alerts)
         self._alarm(alerts)
         return alerts
+
+    def _new(self, rule: ScalarRule, found: Sequence[Alert], step: int) -> list[Alert]:
+        """Return the alerts of a step that were not raised before."""
+        new = [alert for alert in found if alert.step == step]
+        if not rule.is_state:
+            # A step's scalars may come in several calls, each of which is judged with those before.
+            told = {(alert.rule, alert.message) for alert in self.alerts if alert.step == step} if new else set()
+            return [alert for alert in new if (alert.rule, alert.message) not in told]
+        if not found:
+            self._lasting.discard(rule.name)
+        elif rule.name in self._lasting:
+            return []
+        elif new:
+            self._lasting.add(rule.name)
+        return new
 
     def _judge_ring(self) -> list[Alert]:
         """Judge the steps in the ring that were not judged yet."""
@@ -301,7 +326,7 @@ class Recorder:
 
     def _alarm(self, alerts: Sequence[Alert]) -> None:
         if alerts:
-            self.dump()
+            self._write_ring()
             self.report(alerts)
 
     def report(self, alerts: Sequence[Alert]) -> None:

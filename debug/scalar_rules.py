@@ -41,6 +41,8 @@ class ScalarRule:
     """Where the thresholds are from."""
     judge: Callable[[Curves], list[Alert]]
     """Finds what breaks it, one alert for each stretch of points that do."""
+    is_state: bool = False
+    """Whether it looks only at the last points, so that it finds the same again until that is over."""
 
 
 def is_loss(tag: str) -> bool:
@@ -192,6 +194,7 @@ SCALAR_RULES: Final = (
         "One class has over 10 times as many examples as another, among at least 500 (tags labels/CLASS).",
         "Amazon SageMaker Debugger's default",
         class_imbalance,
+        is_state=True,
     ),
 )
 """All scalar rules."""

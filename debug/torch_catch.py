@@ -16,6 +16,7 @@ from stepscope.debug.torch_state import TrainingState
 from stepscope.debug.torch_step import tensors_in
 from stepscope.debug.torch_watch import TorchWatcher
 from stepscope.debug.verdict import MaskTracker
+from stepscope.summary.arguments import as_array
 from stepscope.summary.debugger.model import Observations
 
 
@@ -137,7 +138,4 @@ def _array(value: torch.Tensor) -> NDArray[np.generic]:
     plain = value.detach()
     if plain.layout != torch.strided:
         plain = plain.to_dense()
-    if plain.is_floating_point() and plain.dtype not in (torch.float16, torch.float32, torch.float64):
-        plain = plain.to(torch.float32)
-    array: NDArray[np.generic] = plain.resolve_conj().cpu().numpy().copy()
-    return array
+    return as_array(plain, "a tensor", allow_complex=True).copy()

@@ -102,6 +102,7 @@ def _plain(tensor: torch.Tensor) -> tuple[torch.Tensor, str]:
         found = found.dequantize()
     if found.is_complex():
         found = torch.view_as_real(found.resolve_conj())
+    found = found.resolve_neg()
     return found, dtype_name(found.dtype)
 
 

@@ -2,17 +2,16 @@
 
 import copy
 import inspect
-import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import MethodType
 from typing import Any, Final
 
-import numpy as np
 import torch
 from torch.amp import GradScaler
 from torch.optim.lr_scheduler import LRScheduler
 
+from stepscope.debug.catching import random_numbers
 from stepscope.debug.torch_watch import TorchWatcher
 
 
@@ -126,15 +125,14 @@ def _load(target: Any, state: Any) -> None:
 
 
 def _random_numbers() -> Callable[[], None]:
-    cpu, python, numpy = torch.get_rng_state(), random.getstate(), np.random.get_state()
+    cpu, global_numbers = torch.get_rng_state(), random_numbers()
     devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
 
     def put_back() -> None:
         torch.set_rng_state(cpu)
         if devices:
             torch.cuda.set_rng_state_all(devices)
-        random.setstate(python)
-        np.random.set_state(numpy)
+        global_numbers()
 
     return put_back
 

@@ -4,7 +4,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 
 from stepscope.debug.catching import Repeatable
-from stepscope.debug.recorder import DEFAULT_BUDGET, Reaction, Recorder
+from stepscope.debug.recorder import DEFAULT_BUDGET, AlertError, Reaction, Recorder
 from stepscope.debug.rules import ALL, Rule, named
 from stepscope.debug.scalar_rules import LABELS_FOLDER
 from stepscope.summary.arguments import checked_number, checked_tag
@@ -185,9 +185,11 @@ class Watcher(ABC):
             TypeError, ValueError: a value is not a number, or a name is not a valid tag.
             AlertError: a rule is broken, and ``on_alert`` is "raise".
         """
-        given = {**(scalars or {}), **more}
-        numbers = {checked_tag(tag): checked_number(value, f"the scalar {tag!r}") for tag, value in given.items()}
-        self.recorder.log(self._step, numbers)
+        self._log(self._step, {**(scalars or {}), **more})
+
+    def _log(self, step: int, scalars: Mapping[str, Any]) -> None:
+        numbers = {checked_tag(tag): checked_number(value, f"the scalar {tag!r}") for tag, value in scalars.items()}
+        self.recorder.log(step, numbers)
 
     def labels(self, labels: Any, names: Sequence[str] | None = None) -> None:
         """Count the classes of a batch.
@@ -208,7 +210,11 @@ class Watcher(ABC):
             self.log({f"{LABELS_FOLDER}/{name}": count for name, count in self._labels.items()})
 
     def dump(self) -> int:
-        """Write the steps in the ring; return their number."""
+        """Judge and write the steps in the ring; return their number.
+
+        Raises:
+            AlertError: a rule is broken, and ``on_alert`` is "raise".
+        """
         count = self.recorder.dump()
         self.recorder.flush()
         return count
@@ -252,9 +258,13 @@ class Watcher(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None:
-            self.recorder.dump()
-        self.close()
+        try:
+            if error is not None:
+                # The program's own error is the one to raise.
+                with suppress(AlertError):
+                    self.recorder.dump()
+        finally:
+            self.close()
 
     def _is_recorded(self, step: int) -> bool:
         return (step - self._settings.first_step) % self._settings.every == 0

@@ -154,6 +154,9 @@ def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[
         if "float8" in str(values.dtype) or "bfloat16" in str(values.dtype):
             values = values.float()
         values = values.cpu()
+        if hasattr(values, "resolve_neg"):
+            # PyTorch conjugates and negates lazily, and such tensors have no array.
+            values = values.resolve_conj().resolve_neg()
     elif type(values).__module__.startswith("cupy"):
         values = values.get()
     # Not by class, which NumPy imports only on access.

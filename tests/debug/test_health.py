@@ -64,6 +64,9 @@ def test_nothing_finite_leaves_no_statistics() -> None:
 
 def test_complex_numbers_count_as_two_and_texts_are_refused() -> None:
     assert health(np.array([1 + 2j, complex(nan, 0)], np.complex64))[:2].tolist() == [4, 1]
+    assert health(3 - 4j).tolist() == health([3.0, -4.0]).tolist()
+    columns = np.array([[1 + 2j, 3j], [5, 7 - 1j]])
+    assert_allclose(health(columns.T), health(columns))
     with pytest.raises(TypeError, match="health needs numbers, got an array of <U1"):
         health(np.array(["a"]))
 
@@ -85,6 +88,9 @@ VALUES = {
     "empty": torch.empty(0, 4),
     "scalar": torch.tensor(-7.0),
     "complex": torch.tensor([1 + 2j, complex(nan, -1)]),
+    "transposed complex": torch.tensor([[1 + 2j, 3j], [5, 7 - 1j]]).T,
+    "conjugate": torch.tensor([1 + 2j, 3j]).conj(),
+    "negated": torch.tensor([1 + 2j, -3j, 4]).conj().imag,
     "strided": torch.arange(24.0).view(4, 6).T[::2],
     "expanded": torch.tensor([[2.0]]).expand(3, 5),
     "sparse": torch.tensor([[0.0, 3.0], [nan, 0.0]]).to_sparse(),
@@ -93,7 +99,7 @@ VALUES = {
 
 def reference(tensor: torch.Tensor) -> NDArray[np.float64]:
     dense = tensor.coalesce().values() if tensor.is_sparse else tensor
-    numbers = dense.numpy() if dense.is_complex() else dense.double().numpy()
+    numbers = dense.resolve_conj().numpy() if dense.is_complex() else dense.double().numpy()
     return health(numbers, "" if dense.is_complex() else torch_health.dtype_name(dense.dtype))
 
 

@@ -1,16 +1,20 @@
 """Trainings that go bad at step 500, each for another reason: the verdict names the exact operation and line."""
 
+import io
 import math
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from stepscope import debug, open_logdir
+from stepscope.debug.catching import npy_bytes
 from stepscope.summary.debugger.recordings import RecordedData, read_recording
 
 STEPS = 510
@@ -196,6 +200,55 @@ def test_numpy_names_the_function_and_its_line(tmp_path: Path) -> None:
     inputs = {tensor.name: [data.tensors[n].name for n in tensor.inputs] for tensor in data.tensors}
     assert inputs["numpy.matmul"] == ["x", "weights/kernel"]
     assert inputs["numpy.matmul#2"] == ["x", "numpy.subtract"]
+
+
+def test_numpy_is_run_again_with_the_same_random_numbers_and_arguments(tmp_path: Path) -> None:
+    def draw(order: Any, generator: np.random.Generator, weights: Any) -> float:
+        numbers = random.random(), np.random.rand(), generator.random()
+        drawn.append((*numbers, *order.tolist()))
+        order += 1
+        return float(np.log(weights).sum())
+
+    drawn: list[tuple[float, ...]] = []
+    order, generator = np.array([3, 5]), np.random.default_rng(0)
+    with debug.watch(draw, tmp_path, every=100, on_alert=None, framework="numpy") as watcher:
+        step = debug.catch(watcher, watcher, then="skip")
+        with np.errstate(invalid="ignore"):
+            assert [step(order, generator, weights) for weights in (np.ones(2), -np.ones(2), np.ones(2))] == [
+                0,
+                None,
+                0,
+            ]
+    first, bad, again, after = drawn
+    assert len({first, bad}) == 2
+    assert (again, after) == (bad, bad)
+
+
+def test_what_numpy_has_no_type_for_is_saved_as_float32() -> None:
+    content = npy_bytes(np.array([1.5, -2], ml_dtypes.bfloat16))
+    loaded = np.load(io.BytesIO(content))
+    assert (loaded.dtype, loaded.tolist()) == (np.float32, [1.5, -2])
+
+
+def test_an_alert_about_finite_values_is_raised_as_it_is(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    with torch.no_grad():
+        model[0].bias.fill_(-10)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def train() -> torch.Tensor:
+        loss = model(torch.ones(1, 2)).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    with debug.watch(model, tmp_path, every=1, rules=["dead"], on_alert="raise") as watcher:
+        step = debug.catch(train, watcher, then="skip")
+        assert [float(step().detach()) for _ in range(2)] == [0, 0]
+        with pytest.raises(debug.AlertError, match=r"step 2: 1 is 100\.0% zeros, where under 95% is expected"):
+            step()
+        assert (step.caught, watcher.step_number) == ([], 3)
 
 
 class Trainer:

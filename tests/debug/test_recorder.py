@@ -1,5 +1,6 @@
 """What a recorder writes, whatever the framework."""
 
+import math
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from stepscope import SummaryWriter, debug, open_logdir
 from stepscope.debug.catalog import Lines, described, is_of_program
 from stepscope.debug.recorder import Recorder
+from stepscope.debug.rules import named
 from stepscope.summary.debugger.model import FIGURES, Alert, WatchedTensor
 from stepscope.summary.debugger.recordings import read_recording
 
@@ -91,6 +93,59 @@ def test_steps_whose_figures_are_on_a_device_are_judged_before_they_leave_the_ri
     assert [alert.step for alert in told] == [1, 8]
     data = read_recording(open_logdir(tmp_path).runs["."])
     assert data.observations(0, 9).steps.tolist() == [0, 1, 2, 6, 7, 8]
+
+
+def test_steps_on_a_device_are_judged_before_an_exception_or_a_call_writes_them(tmp_path: Path) -> None:
+    def of_nothing(where: str, told: list[Alert]) -> Recorder:
+        recorder = Recorder(SummaryWriter(tmp_path / where), "", ring=3, reactions=[told.append, "raise"])
+        number = recorder.number("loss", partial(on, "loss", "cuda:0"))
+        assert number is not None
+        recorder.keep(0, [number], OnDevice(1))
+        return recorder
+
+    by_hand: list[Alert] = []
+    recorder = of_nothing("by_hand", by_hand)
+    with pytest.raises(debug.AlertError):
+        recorder.dump()
+    assert ([alert.step for alert in by_hand], recorder.dump()) == ([0], 0)
+    recorder.writer.close()
+
+
+def test_each_stretch_of_a_broken_rule_about_scalars_is_an_alert(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        recorder = Recorder(writer, "", rules=named(["loss_spike", "class_imbalance"]), reactions=[])
+        for step in range(60):
+            loss = {30: 40.0, 50: math.nan}.get(step, 1.0)
+            recorder.log(step, {"train loss": loss})
+            recorder.log(step, {"labels/cat": 1_000.0 + step, "labels/dog": 50.0 if step % 20 > 10 else 500.0})
+    assert [(alert.rule, alert.step) for alert in recorder.alerts] == [
+        ("class_imbalance", 11),
+        ("loss_spike", 30),
+        ("class_imbalance", 31),
+        ("loss_spike", 50),
+        ("class_imbalance", 51),
+    ]
+
+
+def test_arrays_that_a_numpy_function_keeps_are_plain_again_after_their_step(tmp_path: Path) -> None:
+    class Network:
+        def __init__(self) -> None:
+            self.weight = np.full((2, 2), 0.1)
+
+        def step(self, x: NDArray[np.float64]) -> float:
+            hidden = x @ self.weight
+            self.weight -= 0.01 * (x.T @ (hidden - 1))
+            return float((hidden**2).mean())
+
+    network = Network()
+    with debug.watch(network.step, tmp_path, every=3, on_alert=None, framework="numpy") as watcher:
+        for step in range(7):
+            watcher(np.ones((3, 2)))
+            if step % 3:
+                assert type(network.weight) is np.ndarray
+    data = read_recording(open_logdir(tmp_path).runs["."])
+    steps, tensors = data.observations(0, 10**6).steps, data.observations(0, 10**6).tensors
+    assert [tensors[steps == step].tolist() for step in (0, 3, 6)] == [list(range(len(data.tensors)))] * 3
 
 
 def test_what_pip_put_into_a_folder_of_its_own_is_not_the_program() -> None:
