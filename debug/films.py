@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
 LARGEST_FILM: Final = 1280
-"""Maximum width and height in pixels; arrays that do not fit are left out, which is logged once."""
+"""Maximum width and height in pixels; larger arrays are thinned out, and those for which no room is left are left out,
+which is logged once."""
 MOST_WAITING_BYTES: Final = 512 << 20
 """Maximum size of the pictures of a GIF, which wait in memory until it ends."""
 _TEXT_HEIGHT: Final = 12
@@ -129,12 +130,16 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
             import PIL.Image  # noqa: F401  (now rather than at the first picture)
         self._encoder: Final = encoder(self._path, rate)
         self._size: tuple[int, int] | None = None
+        self._has_left_out = False
         super().__init__(names, every, live)
 
     def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:
         from PIL import Image
 
-        picture = sheet(frame, shown)
+        picture, left_out = sheet(frame, shown)
+        if left_out and not self._has_left_out:
+            self._has_left_out = True
+            _log.warning("The film %s has no room for %s. Choose some by `names`.", self._path, ", ".join(left_out))
         if self._size is None:
             # Codecs accept only even sizes.
             self._size = (picture.width + picture.width % 2, picture.height + picture.height % 2)
@@ -193,17 +198,19 @@ def picture(tensor: ShownTensor) -> NDArray[np.uint8]:
     return np.repeat(np.repeat(drawn, scale, axis=0), scale, axis=1)
 
 
-def sheet(frame: Frame, shown: list[ShownTensor]) -> "Image.Image":
-    """Return the arrays of a frame arranged in rows, each below its name."""
+def sheet(frame: Frame, shown: list[ShownTensor]) -> tuple["Image.Image", list[str]]:
+    """Return the arrays of a frame arranged in rows, each below its name, and the names for which no room was left."""
     from PIL import Image, ImageDraw
 
-    pictures = [(tensor.name, picture(tensor)) for tensor in shown]
     x, y, row_height, width, places = 0, _TEXT_HEIGHT, 0, 0, []
-    for name, drawn in pictures:
+    left_out: list[str] = []
+    for tensor in shown:
+        name, drawn = tensor.name, _thinned(picture(tensor))
         if x and x + drawn.shape[1] > LARGEST_FILM:
             x, y, row_height = 0, y + row_height, 0
         if y + _TEXT_HEIGHT + drawn.shape[0] > LARGEST_FILM:
-            break
+            left_out.append(name)
+            continue
         places.append((name, drawn, x, y))
         x += max(drawn.shape[1], min(6 * len(name), 2 * drawn.shape[1])) + 4
         row_height = max(row_height, drawn.shape[0] + _TEXT_HEIGHT + 2)
@@ -214,7 +221,13 @@ def sheet(frame: Frame, shown: list[ShownTensor]) -> "Image.Image":
     for name, drawn, left, top in places:
         draw.text((left, top), name, fill=(200, 200, 200))
         canvas.paste(Image.fromarray(drawn), (left, top + _TEXT_HEIGHT))
-    return canvas
+    return canvas, left_out
+
+
+def _thinned(drawn: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return every nth row and column of a picture that is too large for a film."""
+    every = -(-max(drawn.shape[:2]) // (LARGEST_FILM - 2 * _TEXT_HEIGHT))
+    return drawn[::every, ::every]
 
 
 class _Gif:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Final, Literal, Protocol
 
@@ -267,20 +267,29 @@ def frame_message(frame: Frame, frames: tuple[Frame, ...], request: LiveRequest)
         frames: the last ones, oldest first, by which change is judged.
         request: how to show it.
     """
+    # A frame also has what films take.
+    frame = replace(frame, tensors=tuple(tensor for tensor in frame.tensors if matches(tensor.name, request.names)))
+    earlier: dict[tuple[str, tuple[int, ...]], list[NDArray[np.float32]]] = {}
+    for other in frames:
+        for tensor in other.tensors:
+            earlier.setdefault((tensor.name, tensor.plane.values.shape), []).append(tensor.plane.values)
     values: dict[str, NDArray[np.float32]] = {}
     change: dict[str, float] = {}
     for tensor in frame.tensors:
-        varied = variance(tensor, frames)
+        shown = tensor.plane.values
+        varied = variance(shown, earlier.get((tensor.name, shown.shape), []))
         finite = tensor.plane.finite
         extent = float(finite.var()) if finite.size else 0.0
         moved = varied[np.isfinite(varied)]
         change[tensor.name] = float(moved.mean()) / extent if moved.size and extent > 0 else 0.0
-        values[tensor.name] = varied if request.show == "variance" else tensor.plane.values
+        values[tensor.name] = varied if request.show == "variance" else shown
     limits = _limits(frame, values, request)
-    sections: dict[str, list[float]] = {}
+    sections: dict[str, list[ShownTensor]] = {}
     for tensor in frame.tensors:
-        sections.setdefault(tensor.section, []).append(change[tensor.name])
-    order = sorted(sections, key=lambda section: -sum(sections[section]) / len(sections[section]))
+        sections.setdefault(tensor.section, []).append(tensor)
+    changes = {
+        name: sum(change[tensor.name] for tensor in tensors) / len(tensors) for name, tensors in sections.items()
+    }
     return {
         "number": frame.number,
         "step": frame.step,
@@ -289,31 +298,24 @@ def frame_message(frame: Frame, frames: tuple[Frame, ...], request: LiveRequest)
         "sections": [
             {
                 "name": section,
-                "change": sum(sections[section]) / len(sections[section]),
+                "change": changes[section],
                 "tensors": [
                     _tensor_message(tensor, values[tensor.name], limits[tensor.name], change[tensor.name])
-                    for tensor in frame.tensors
-                    if tensor.section == section
+                    for tensor in sections[section]
                 ],
             }
-            for section in order
+            for section in sorted(sections, key=lambda section: -changes[section])
         ],
     }
 
 
-def variance(tensor: ShownTensor, frames: tuple[Frame, ...]) -> NDArray[np.float32]:
+def variance(shown: NDArray[np.float32], earlier: list[NDArray[np.float32]]) -> NDArray[np.float32]:
     """Return the variance of each shown value over the frames that have the array in the same form."""
-    planes = [
-        other.plane.values
-        for frame in frames
-        for other in frame.tensors
-        if other.name == tensor.name and other.plane.values.shape == tensor.plane.values.shape
-    ]
-    if len(planes) < 2:
-        return np.where(np.isfinite(tensor.plane.values), np.float32(0), tensor.plane.values)
+    if len(earlier) < 2:
+        return np.where(np.isfinite(shown), np.float32(0), shown)
     with np.errstate(invalid="ignore"):
-        found = np.stack(planes).astype(np.float64).var(axis=0).astype(np.float32)
-    return np.where(np.isneginf(tensor.plane.values), tensor.plane.values, found)
+        found = np.stack(earlier).astype(np.float64).var(axis=0).astype(np.float32)
+    return np.where(np.isneginf(shown), shown, found)
 
 
 def _limits(
@@ -327,11 +329,12 @@ def _limits(
         return own
     if request.scaling == "fixed":
         return dict.fromkeys(own, (request.lowest, request.highest))
-    found = {}
+    sections: dict[str, tuple[float, float]] = {}
     for tensor in frame.tensors:
-        mates = [own[other.name] for other in frame.tensors if other.section == tensor.section]
-        found[tensor.name] = (min(low for low, _ in mates), max(high for _, high in mates))
-    return found
+        low, high = own[tensor.name]
+        lowest, highest = sections.get(tensor.section, (low, high))
+        sections[tensor.section] = (min(low, lowest), max(high, highest))
+    return {tensor.name: sections[tensor.section] for tensor in frame.tensors}
 
 
 def _tensor_message(

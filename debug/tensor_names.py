@@ -4,6 +4,9 @@ from typing import Final
 
 from stepscope.summary.debugger.model import WatchedTensor
 
+FROZEN: Final = "frozen"
+"""The `WatchedTensor.op_type` of a parameter that is not trained."""
+
 
 def is_operation(tensor: WatchedTensor) -> bool:
     """Return whether a tensor is the output of a single operation, such as "aten.log", rather than of a module."""

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.debug.tensor_names import base_name, is_operation, makes_masks
+from stepscope.debug.tensor_names import FROZEN, base_name, is_operation, makes_masks
 from stepscope.summary.debugger.model import COLUMN, Figure, WatchedTensor
 
 Mask = NDArray[np.bool_]
@@ -79,6 +79,10 @@ def _exploding(found: Round) -> Mask:
 
 def _has_few_bits(tensor: WatchedTensor) -> bool:
     return tensor.dtype.startswith("float8") or tensor.dtype in ("float16", "bfloat16")
+
+
+def _is_trained(tensor: WatchedTensor) -> bool:
+    return tensor.phase == "parameter" and tensor.op_type != FROZEN
 
 
 def _relu_like(tensor: WatchedTensor) -> bool:
@@ -180,9 +184,9 @@ TENSOR_RULES: Final = (
     ),
     TensorRule(
         "all_zero",
-        "All elements of an output, a gradient or a parameter are zero, three times in a row.",
+        "All elements of an output, a gradient or a trained parameter are zero, three times in a row.",
         f"{_SAGEMAKER} for all_zero: 100%; three times is Stepscope's own",
-        lambda tensor: not is_operation(tensor) and tensor.phase in ("forward", "backward", "parameter"),
+        lambda tensor: not is_operation(tensor) and (tensor.phase in ("forward", "backward") or _is_trained(tensor)),
         _all_zero,
         lambda tensor, figures: f"is zero in all of its {figures['size']:,.0f} elements",
         ("size",),
@@ -190,9 +194,9 @@ TENSOR_RULES: Final = (
     ),
     TensorRule(
         "unchanged",
-        "No statistic of a parameter changed (relative 1e-5, absolute 1e-8), three times in a row.",
+        "No statistic of a trained parameter changed (relative 1e-5, absolute 1e-8), three times in a row.",
         f"{_SAGEMAKER} for unchanged_tensor",
-        lambda tensor: tensor.phase == "parameter",
+        _is_trained,
         _unchanged,
         lambda tensor, figures: "does not change any more, though it is trained",
         ("l2",),

@@ -17,6 +17,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from stepscope.debug.catalog import Lines, described
 from stepscope.debug.recorder import Recorder
 from stepscope.debug.showing import LIVE
+from stepscope.debug.tensor_names import FROZEN
 from stepscope.debug.torch_health import dtype_name
 from stepscope.debug.torch_live import LiveView
 from stepscope.debug.torch_modules import named_modules, note_of_compiled, unwrapped, without_wrapper
@@ -84,14 +85,12 @@ class TorchWatcher(Watcher):
         """
         if not self._is_open:
             return
-        if not self._counts_steps:
-            self._counts_steps = True
-            if self._step > self._settings.first_step and not scalars:
-                # The optimizer ended the step that this call is about.
-                return
+        # The first call is about a step that the optimizer has ended, if any has.
+        is_over = not self._counts_steps and self._step > self._settings.first_step
+        self._counts_steps = True
         if scalars:
-            self.log(scalars)
-        if not self._is_caught:
+            self._log(self._step - is_over, scalars)
+        if not is_over and not self._is_caught:
             self.end()
 
     @contextmanager
@@ -146,7 +145,8 @@ class TorchWatcher(Watcher):
             return
         step.has_parameters = True
         for parameter, name in self._parameters.items():
-            number = self._observe("parameter", name, parameter)
+            kind = "" if parameter.requires_grad else FROZEN
+            number = self._observe("parameter", name, parameter, op_type=kind)
             if number is not None:
                 step.made[parameter] = number
 

@@ -64,6 +64,35 @@ def test_arrays_are_images_of_the_run(tmp_path: Path) -> None:
     assert (image.width, image.height) == (64, 64)
 
 
+def test_an_array_larger_than_a_film_is_thinned_out(tmp_path: Path) -> None:
+    live = LiveTensors()
+    with film(tmp_path / "weights.gif", live=live):
+        live.offer("tall", np.ones((4096, 8)))
+        live.offer("small", np.eye(4))
+        live.end_step(0)
+    with Image.open(tmp_path / "weights.gif") as opened:
+        assert opened.size == (120, 1050)
+
+
+def test_a_film_names_the_array_for_which_it_has_no_room_and_shows_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    live = LiveTensors()
+    with caplog.at_level(logging.WARNING), film(tmp_path / "weights.gif", live=live):
+        for step in range(2):
+            for number in range(12):
+                live.offer(f"wide{number}", np.ones((20, 1200)))
+                if number == 9:
+                    live.offer("tall", np.ones((4096, 8)))
+            live.offer("small", np.eye(4))
+            live.end_step(step)
+    assert [record.message for record in caplog.records] == [
+        f"The film {tmp_path / 'weights.gif'} has no room for tall. Choose some by `names`."
+    ]
+    with Image.open(tmp_path / "weights.gif") as opened:
+        assert (opened.n_frames, opened.size) == (2, (1272, 464))  # type: ignore[attr-defined]
+
+
 def test_a_film_that_is_full_ends_and_not_the_program(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

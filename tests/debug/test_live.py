@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from stepscope.debug import showing
-from stepscope.debug.live import FORGOTTEN_AFTER_S, LiveTensors, matches
+from stepscope.debug.films import FrameSink
+from stepscope.debug.live import FORGOTTEN_AFTER_S, Frame, LiveTensors, ShownTensor, matches
 from stepscope.debug.pictures import HIGHEST, LOWEST, NOT_FINITE
 from stepscope.profiler.capture_routes import RefusalError
 from stepscope.profiler.client import Address, CaptureError, Client
@@ -36,6 +37,15 @@ def shown(answer: dict[str, Any]) -> list[tuple[str, str, list[int]]]:
         for section in answer["sections"]
         for tensor in section["tensors"]
     ]
+
+
+class Taken(FrameSink):
+    def __init__(self, names: str, every: int, live: LiveTensors) -> None:
+        self.names_taken: list[str] = []
+        super().__init__(names, every, live)
+
+    def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:
+        self.names_taken += [tensor.name for tensor in shown]
 
 
 class Untouchable:
@@ -120,6 +130,19 @@ def test_only_the_names_that_are_asked_for_are_looked_at() -> None:
     live.end_step()
     assert [name for _, name, _ in shown(ask(live, names="enc*/weight, bias?"))] == ["encoder/weight", "bias1"]
     assert not matches("a", "")
+
+
+def test_what_a_film_takes_is_not_shown_to_who_asks_for_other_names() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live, names="decoder*")
+    with Taken("encoder*", 1, live) as film:
+        clock.now += 1
+        live.offer("decoder/weight", np.zeros(1))
+        live.offer("encoder/weight", np.zeros(1))
+        live.end_step()
+    assert [name for _, name, _ in shown(ask(live, names="decoder*"))] == ["decoder/weight"]
+    assert film.names_taken == ["encoder/weight"]
 
 
 def test_a_frame_is_bounded_and_says_what_it_leaves_out() -> None:

@@ -316,6 +316,30 @@ def test_a_writer_that_is_given_stays_open_and_scalars_go_with_the_steps(tmp_pat
     assert "after" in run.series
 
 
+def test_scalars_after_the_optimizer_go_with_the_step_that_it_ended(tmp_path: Path) -> None:
+    model = Network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with debug.watch(model, tmp_path, every=1) as watcher:
+        for loss in (3.0, 2.0, 1.0):
+            train(model, optimizer, 1)
+            watcher.step(**{"loss/train": loss})
+        assert watcher.step_number == 3
+    (run,) = open_logdir(tmp_path).runs.values()
+    assert (run.series["loss/train"].steps.tolist(), run.series["loss/train"].values.tolist()) == ([0, 1, 2], [3, 2, 1])
+    assert sorted(set(recorded(tmp_path).observations(0, 10**6).steps.tolist())) == [0, 1, 2]
+
+
+def test_a_frozen_parameter_need_not_change(tmp_path: Path) -> None:
+    model = Network()
+    model.first.requires_grad_(requires_grad=False)
+    with debug.watch(model, tmp_path, every=1, rules=["unchanged"], on_alert=None) as watcher:
+        train(model, torch.optim.SGD(model.parameters(), 0.0), 4)
+    assert [alert.message for alert in watcher.alerts] == [
+        "the parameter last.weight does not change any more, though it is trained",
+        "the parameter last.bias does not change any more, though it is trained",
+    ]
+
+
 def test_arguments_are_checked() -> None:
     with pytest.raises(ValueError, match="every must be at least 1, got 0"):
         debug.watch(Network(), "x", every=0)
