@@ -60,6 +60,11 @@ def test_lightgbm(tmp_path: Path, scalars: Callable[[Path], Any]) -> None:
     session = session_of(tmp_path)
     assert (session["learning_rate"], session["status"]) == (0.5, "success")
 
+    early = lightgbm.early_stopping(1, min_delta=9, verbose=False)
+    test = data.create_valid(ROWS, LABELS)
+    lightgbm.train(params, data, 5, valid_sets=[test], callbacks=[early, StepscopeCallback(tmp_path / "early" / "run")])
+    assert session_of(tmp_path / "early")["status"] == "success"
+
     lightgbm.cv(params, data, 3, nfold=2, callbacks=[StepscopeCallback(tmp_path / "cv")])
     assert [(tag.endswith("-std"), len(points)) for tag, points in scalars(tmp_path)["cv"].items()] == [
         (False, 3),

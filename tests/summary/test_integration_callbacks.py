@@ -18,18 +18,22 @@ def scalars_of(folder: Path) -> dict[str, dict[str, list[tuple[int, float]]]]:
     }
 
 
+def boosting(iteration: int, model: Any) -> Any:
+    """What LightGBM tells its callbacks, for a training of two iterations."""
+    return SimpleNamespace(
+        model=model,
+        params={"metric": ["auc"], "eta": 0.5},
+        iteration=iteration,
+        begin_iteration=0,
+        end_iteration=2,
+        evaluation_result_list=[("test", "auc", 0.5 + iteration, True), ("test", "l2", 0.25, False, 0.125)],
+    )
+
+
 def test_lightgbm(tmp_path: Path) -> None:
     callback = LightGBMCallback(tmp_path / "run")
     for iteration in range(2):
-        callback(
-            SimpleNamespace(
-                params={"metric": ["auc"], "eta": 0.5},
-                iteration=iteration,
-                begin_iteration=0,
-                end_iteration=2,
-                evaluation_result_list=[("test", "auc", 0.5 + iteration, True), ("test", "l2", 0.25, False, 0.125)],
-            )
-        )
+        callback(boosting(iteration, SimpleNamespace(best_iteration=-1)))
     assert scalars_of(tmp_path) == {
         "run": {
             "test/auc": [(0, 0.5), (1, 1.5)],
@@ -45,6 +49,24 @@ def test_lightgbm(tmp_path: Path) -> None:
         "test/auc": 1.5,
         "test/l2": 0.25,
     }
+
+
+def test_a_lightgbm_training_that_stops_before_its_last_iteration_ends_its_session(tmp_path: Path) -> None:
+    stopped_early = LightGBMCallback(tmp_path / "a stopped early")
+    model = SimpleNamespace(best_iteration=-1)
+    stopped_early(boosting(0, model))
+    model.best_iteration = 1
+    closed, failed = LightGBMCallback(tmp_path / "b closed"), LightGBMCallback(tmp_path / "c failed")
+    closed(boosting(0, model))
+    failed(boosting(0, SimpleNamespace(best_iteration=-1)))
+    del stopped_early, failed
+    closed.close()
+    sessions = open_logdir(tmp_path).hparams().to_dicts()
+    assert [(row["run"], row["status"], row["test/auc"]) for row in sessions] == [
+        ("a stopped early", "success", 0.5),
+        ("b closed", "success", 0.5),
+        ("c failed", "failure", 0.5),
+    ]
 
 
 def test_optuna(tmp_path: Path) -> None:
