@@ -25,7 +25,8 @@ _LONGEST_SIDE: Final = 65_535
 def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summary.Value:
     """Return an image value with one GIF; several videos are laid out in a grid, as in PyTorch's ``add_video``.
 
-    GIF rounds a frame's duration to 10 ms, at most 655 s, and keeps 256 colors per frame.
+    GIF rounds the duration of a picture to 10 ms, and keeps 256 colors per frame. Equal neighboring frames are one
+    picture, which is shown for at most 655 s.
 
     Args:
         tag: the tag of the series.
@@ -91,9 +92,16 @@ def _grid_size(count: int) -> tuple[int, int]:
     return rows, cells // rows
 
 
+class _Duration(int):
+    """Milliseconds that stay within what GIF can hold when Pillow adds those of equal neighbors."""
+
+    def __add__(self, other: int) -> "_Duration":
+        return _Duration(min(int(self) + int(other), _LONGEST_FRAME))
+
+
 def _to_gif(frames: NDArray[np.uint8], fps: float) -> bytes:
     pictures = [to_picture(frame) for frame in frames]
-    milliseconds = round(min(max(_SHORTEST_FRAME, 1000 / fps), _LONGEST_FRAME))
+    milliseconds = _Duration(round(min(max(_SHORTEST_FRAME, 1000 / fps), _LONGEST_FRAME)))
     stream = BytesIO()
     pictures[0].save(stream, format="GIF", save_all=True, append_images=pictures[1:], duration=milliseconds, loop=0)
     return stream.getvalue()

@@ -95,6 +95,13 @@ def test_the_slowest_video_that_gif_can_say() -> None:
     assert durations == [655_350, 655_350]
 
 
+@pytest.mark.parametrize("shades", [(BLACK, BLACK, BLACK), (BLACK, BLACK, BLACK, WHITE)])
+def test_a_picture_that_stands_still_for_longer_than_gif_can_say(shades: tuple[int, ...]) -> None:
+    _, durations, frames = gif(video("v", flat_video(shades), 1 / 400))
+    assert durations == [655_350, 400_000][: len(frames)]
+    assert [int(frame[0, 0, 0]) for frame in frames] == sorted(set(shades))
+
+
 def png(value: Summary.Value) -> Any:
     decoded = decode("images", value)
     (encoded,) = decoded.encoded
