@@ -112,9 +112,9 @@ class Output:
 
     def close(self) -> None:
         """Close the file; records that it refused are kept."""
-        if self._file is not None:
-            self._file.close()
-        self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
     def explained(self, error: Exception) -> Exception:
         """Return an OSError that reports how much is waiting, if anything is; return any other error unchanged."""

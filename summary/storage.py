@@ -23,6 +23,8 @@ _APPENDING: Final = frozenset({"arrow_hdfs", "hdfs", "memory", "sftp", "smb", "s
 """Protocols whose files can grow in place. Elsewhere, as in object stores, a file can only be replaced as a whole."""
 _LARGEST_REPLACED: Final = 8 << 20
 """Size in bytes after which a file that is replaced at each flush is succeeded by a new one."""
+_CLOSED: Final = -1
+"""In place of a file's descriptor."""
 
 
 class AppendFile(Protocol):
@@ -59,7 +61,7 @@ class AppendFile(Protocol):
         ...
 
     def close(self) -> None:
-        """Release the file; data that was not flushed is lost."""
+        """Release the file, unless it is closed; data that was not flushed is lost. Raises OSError."""
         ...
 
     def remove(self) -> None:
@@ -193,7 +195,7 @@ class LocalFile:
         self._path: Final = path
         self._entry_on_disk = False
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        self._fd: Final = os.open(path, flags, 0o666)
+        self._fd = os.open(path, flags, 0o666)
         # Some file systems do not count links.
         self._counts_links: Final = os.fstat(self._fd).st_nlink > 0
 
@@ -212,7 +214,10 @@ class LocalFile:
             self._entry_on_disk = True
 
     def close(self) -> None:
-        os.close(self._fd)
+        # The system may give the number to another file at once, even if closing fails.
+        fd, self._fd = self._fd, _CLOSED
+        if fd != _CLOSED:
+            os.close(fd)
 
     def remove(self) -> None:
         self._path.unlink(missing_ok=True)
@@ -407,6 +412,7 @@ class ReplacedRemoteFile:
 
     def close(self) -> None:
         self._content.clear()
+        self._flushed = 0
 
     def remove(self) -> None:
         self._folder.remove(self._file_name)

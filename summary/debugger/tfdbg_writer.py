@@ -8,6 +8,7 @@
 A source file is written before the frames that refer to it, and frames before anything with them in its stack.
 """
 
+import contextlib
 import os
 import socket
 import threading
@@ -223,12 +224,11 @@ class TfdbgWriter:
                 file.flush(to_disk=False)
 
     def close(self) -> None:
-        """Write the remaining data and release the files; raise OSError if that fails."""
-        try:
-            self.flush()
-        finally:
+        """Write the remaining data and release the files; raise OSError if that fails for one of them."""
+        with self._lock, contextlib.ExitStack() as stack:
             for file in self._files.values():
-                file.close()
+                stack.callback(file.close)
+                stack.callback(file.flush, to_disk=False)
 
     def __enter__(self) -> Self:
         return self

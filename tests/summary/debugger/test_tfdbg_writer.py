@@ -1,18 +1,23 @@
 """What is written for TensorBoard's debugger, read back."""
 
+import os
+import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from stepscope.summary.debugger.figures import figures_of_values
+from stepscope.summary.debugger.file_names import SUFFIXES
 from stepscope.summary.debugger.model import DevicesData, Frame, Observations, SourceFile, WatchedTensor
 from stepscope.summary.debugger.tfdbg import open_dump
 from stepscope.summary.debugger.tfdbg_export import GRAPH, ObservationWriter, write_tfdbg
 from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter, debug_tensor_of, debug_tensor_of_figures
 from stepscope.summary.kinds.tensor_proto import numbers, real_or_complex_numbers
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
+from stepscope.summary.storage import RemoteFolder, ReplacedRemoteFile
 from tests.summary.debugger.dumps import HOST, write_dump
 
 VALUES = np.array([[0.0, -1.0, np.inf], [np.nan, 2.0, -np.inf]], np.float32)
@@ -65,6 +70,46 @@ def test_code_that_comes_after_a_stack_that_names_it_is_found(tmp_path: Path) ->
     data = open_dump(tmp_path).data()
     assert [(frame.path, frame.code) for frame in data.stack(0)] == [("a.py", "x + 1")]
     assert [(source.path, source.lines) for source in data.sources] == [("a.py", ("x + 1",))]
+
+
+def test_closing_twice_leaves_the_files_of_others_open(tmp_path: Path) -> None:
+    writer = TfdbgWriter(tmp_path / "dump")
+    writer.close()
+    with ExitStack() as stack:
+        others = [stack.enter_context((tmp_path / str(number)).open("w")) for number in range(len(SUFFIXES))]
+        writer.close()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            writer.add_graph("late")
+        for other in others:
+            other.write("of another")
+    assert {path.read_text() for path in tmp_path.iterdir() if path.is_file()} == {"of another"}
+
+
+def test_closing_twice_keeps_what_an_object_store_has() -> None:
+    folder = RemoteFolder(f"memory://replaced_{uuid.uuid4().hex}")
+    file = ReplacedRemoteFile(folder, "file")
+    file.write(memoryview(b"content"))
+    for _ in range(2):
+        file.flush(to_disk=False)
+        file.close()
+    assert folder.read("file") == b"content"
+
+
+def free_descriptors() -> list[int]:
+    """The numbers that the system gives to the next files."""
+    found = [os.open(os.devnull, os.O_RDONLY) for _ in SUFFIXES]
+    for fd in found:
+        os.close(fd)
+    return found
+
+
+def test_if_one_file_cannot_be_closed_the_others_are(tmp_path: Path) -> None:
+    free = free_descriptors()
+    writer = TfdbgWriter(tmp_path)
+    os.close(free[0])
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        writer.close()
+    assert free_descriptors() == free
 
 
 def test_observations_of_a_training_become_traces_of_a_graph(tmp_path: Path) -> None:
