@@ -229,6 +229,8 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         """
         numbers = as_array(scalar_values, f"the scalars {tag!r}").astype(np.float64, copy=False)
         steps = checked_steps(global_steps)
+        if walltimes is None and self._defaults is not None and self._defaults.walltime is not None:
+            walltimes = np.full(steps.shape, self._defaults.walltime)
         times = None if walltimes is None else as_array(walltimes, "wall times").astype(np.float64, copy=False)
         lengths = [array.shape for array in (numbers, steps, times) if array is not None]
         if numbers.ndim != 1 or len(set(lengths)) > 1:

@@ -38,6 +38,10 @@ class ValueWriter(ABC):
         """Open an event file in another folder, with this writer's settings."""
 
     @abstractmethod
+    def _checked(self, global_step: Any, walltime: float | None) -> tuple[int, float | None]:
+        """Return a call's step and wall time, from `SummaryWriter.use_metadata` if the call has none."""
+
+    @abstractmethod
     def _add_event(self, event: Event, global_step: Any, walltime: float | None) -> None:
         """Set the step and the wall time of an event, and add it."""
 

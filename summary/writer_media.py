@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.summary.arguments import as_array, checked_step, checked_tag
+from stepscope.summary.arguments import as_array, checked_tag
 from stepscope.summary.embedding import TensorFormat, embedding, write_embedding
 from stepscope.summary.kinds.audio import audio
 from stepscope.summary.kinds.figure import figures
@@ -141,7 +141,7 @@ class MediaMethods(ValueWriter):
 
         The run's ``projector_config.pbtxt`` keeps its content, except an entry with the same tag and step.
         """
-        step = checked_step(global_step)
+        step, _ = self._checked(global_step, None)
         encoded = embedding(tag, mat, step, metadata, label_img, metadata_header, tensor_format)
         with self._merge_lock, self._folder.locked():
             write_embedding(self._folder, encoded)

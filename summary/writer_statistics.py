@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from stepscope.summary.arguments import checked_folder, checked_scalar, checked_step, checked_tag
+from stepscope.summary.arguments import checked_folder, checked_scalar, checked_tag
 from stepscope.summary.kinds.custom_scalars import custom_scalars, layout_of, merged_layouts
 from stepscope.summary.kinds.histogram import Bins, histogram_of_buckets, prepared_histogram
 from stepscope.summary.kinds.hparams import (
@@ -193,7 +193,7 @@ class StatisticsMethods(ValueWriter):
             checked_tag(tag): checked_scalar(number, f"the metric {tag!r}") for tag, number in metric_dict.items()
         }
         infos = hparam_infos(hparams, hparam_domain_discrete)
-        step = checked_step(global_step)
+        step, wall_time = self._checked(global_step, None)
         values = [
             experiment(Experiment(hparam_infos=infos, metric_infos=metric_infos(metrics))),
             session_start(start_info(hparams)),
@@ -201,9 +201,9 @@ class StatisticsMethods(ValueWriter):
         ]
         writer = self._file_writer(self._folder.child(_run_folder(self.log_dir, run_name or name or str(time.time()))))
         for value in values:
-            writer.add_event(Event(step=step, summary=Summary(value=[value])))
+            writer.add_event(Event(step=step, summary=Summary(value=[value])), wall_time)
         for tag, number in metrics.items():
-            writer.add_scalar(tag, number, step)
+            writer.add_scalar(tag, number, step, wall_time)
         writer.close()
 
 

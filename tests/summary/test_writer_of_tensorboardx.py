@@ -24,14 +24,22 @@ def test_metadata_for_the_calls_in_a_block(tmp_path: Path) -> None:
             writer.add_scalar("own", 1.0, 3, 50.0)
             writer.add_text("text", "x")
             writer.add_histogram("histogram", [1.0, 2.0])
+            writer.add_scalar_batch("batch", [1.0, 2.0], [3, 4])
+            writer.add_embedding([[1.0, 2.0]], tag="embedding")
+            writer.add_hparams({"lr": 1.0}, {"metric": 0.5}, run_name="trial")
         writer.add_text("after", "x", walltime=7.0)
     assert sorted(points(tmp_path)) == [
         ("after/text_summary", 0, 7.0),
+        ("batch", 3, 100.5),
+        ("batch", 4, 100.5),
         ("histogram", 10, 100.5),
         ("own", 3, 50.0),
         ("scalar", 10, 100.5),
         ("text/text_summary", 10, 100.5),
     ]
+    assert ("metric", 10, 100.5) in points(tmp_path / "trial")
+    assert {time for _, _, time in points(tmp_path / "trial")} == {100.5}
+    assert [path.name for path in (tmp_path / "00010").iterdir()] == ["embedding"]
 
 
 def test_metadata_that_makes_no_sense(tmp_path: Path) -> None:
