@@ -15,7 +15,7 @@ from google.protobuf import text_format
 from numpy.typing import NDArray
 
 from stepscope.summary.arguments import as_array, checked_tag
-from stepscope.summary.kinds.pixels import bytes_nhwc
+from stepscope.summary.kinds.pixels import bytes_nhwc, in_grid
 from stepscope.summary.kinds.png import png
 from stepscope.summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig, SpriteMetadata
 from stepscope.summary.storage import Folder
@@ -170,7 +170,7 @@ def _lines(lines: Iterable[str]) -> bytes:
 def _sprite(label_img: Any, count: int, name: str) -> tuple[bytes, int, int]:
     """Return the pictures row by row in a square grid, as PNG, and the size of each."""
     pictures: NDArray[np.uint8] = bytes_nhwc(label_img, "NCHW", f"the pictures of {name}")
-    points, height, width, channels = pictures.shape
+    points, height, width, _ = pictures.shape
     if points != count:
         raise ValueError(f"{name} needs one picture per point, got {points} for {count} points")
     side = math.ceil(math.sqrt(points))
@@ -179,7 +179,4 @@ def _sprite(label_img: Any, count: int, name: str) -> tuple[bytes, int, int]:
             f"the pictures of {name} must fit into {_LARGEST_SPRITE} x {_LARGEST_SPRITE} pixels together,"
             f" got {side} x {side} of {width} x {height}"
         )
-    cells = np.zeros((side * side, height, width, channels), np.uint8)
-    cells[:points] = pictures
-    grid = cells.reshape(side, side, height, width, channels).transpose(0, 2, 1, 3, 4)
-    return png(grid.reshape(side * height, side * width, channels)), width, height
+    return png(in_grid(pictures, side, side)), width, height

@@ -31,7 +31,8 @@ class MediaMethods(ValueWriter):
         dataformats: str = "CHW",
     ) -> None:
         """Add an image: integers in 0..255, bool, or float in 0..1; see `stepscope.summary.kinds.image.images`."""
-        self._add_prepared(prepared_images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
+        prepared = prepared_images(checked_tag(tag), img_tensor, dataformats, legacy=self._legacy)
+        self._add_prepared(prepared, global_step, walltime)
 
     def add_images(
         self,
@@ -46,7 +47,8 @@ class MediaMethods(ValueWriter):
             name = f"the images {tag!r}"
             img_tensor = np.stack([as_array(each, name) for each in img_tensor])
             dataformats = f"N{dataformats}"
-        self._add_prepared(prepared_images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
+        prepared = prepared_images(checked_tag(tag), img_tensor, dataformats, legacy=self._legacy)
+        self._add_prepared(prepared, global_step, walltime)
 
     def add_image_with_boxes(
         self,

@@ -78,6 +78,7 @@ def write_drawn_images() -> list[str]:
                 refusals.append(str(error))
     with SummaryWriter(LOGS / "as PyTorch", legacy=True) as writer:
         writer.add_image("one", random.random((3, 4, 5)), 0)
+        writer.add_images("several", random.random((9, 3, 4, 5)), 0)
     return refusals
 
 

@@ -8,12 +8,13 @@ from functools import partial
 from io import BytesIO
 from typing import Any, Final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.full_install import needs_extra
 from stepscope.summary.kinds.base import Kind, PayloadError, PayloadFile, Prepared, Table
 from stepscope.summary.kinds.media_endings import media_ending
-from stepscope.summary.kinds.pixels import checked_nhwc, compact_copy, levels, png_of
+from stepscope.summary.kinds.pixels import checked_nhwc, compact_copy, in_grid, levels, png_of
 from stepscope.summary.kinds.png import png, png_size
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from stepscope.summary.proto import summary_pb2
@@ -51,10 +52,10 @@ def images(tag: str, pixels: Any, dataformats: str) -> Summary.Value:
     return _images(tag, checked_nhwc(pixels, dataformats, f"the image {tag!r}"))
 
 
-def prepared_images(tag: str, pixels: Any, dataformats: str) -> Prepared:
-    """Prepare `images` that are encoded later, from a copy."""
+def prepared_images(tag: str, pixels: Any, dataformats: str, *, legacy: bool = False) -> Prepared:
+    """Prepare `images` that are encoded later, from a copy; with ``legacy``, several are one grid, as in PyTorch."""
     held = compact_copy(checked_nhwc(pixels, dataformats, f"the image {tag!r}"))
-    return Prepared(partial(_images, tag, held), held.nbytes)
+    return Prepared(partial(_image_grid if legacy else _images, tag, held), held.nbytes)
 
 
 def encoded_images(tag: str, width: int, height: int, encoded: Sequence[bytes]) -> Summary.Value:
@@ -67,6 +68,17 @@ def encoded_images(tag: str, width: int, height: int, encoded: Sequence[bytes]) 
 def _images(tag: str, samples: NDArray[Any]) -> Summary.Value:
     _, height, width, _ = samples.shape
     return encoded_images(tag, width, height, [png(sample) for sample in levels(samples)])
+
+
+def _image_grid(tag: str, samples: NDArray[Any]) -> Summary.Value:
+    grid = in_grid(levels(samples), *_grid_size(len(samples)))
+    return _images(tag, grid[np.newaxis])
+
+
+def _grid_size(count: int) -> tuple[int, int]:
+    """Return the numbers of rows and columns."""
+    columns = min(count, _GRID_COLUMNS)
+    return math.ceil(count / columns), columns
 
 
 def decode_images(value: Summary.Value) -> Images:
@@ -118,9 +130,9 @@ def _grid(encoded: Sequence[bytes], width: int, height: int) -> bytes:
     with _pillow():
         from PIL import Image
 
-    columns = min(len(encoded), _GRID_COLUMNS)
+    rows, columns = _grid_size(len(encoded))
     pictures = [Image.open(BytesIO(each)) for each in encoded]
-    grid = Image.new(pictures[0].mode, (columns * width, math.ceil(len(encoded) / columns) * height))
+    grid = Image.new(pictures[0].mode, (columns * width, rows * height))
     for place, picture in enumerate(pictures):
         grid.paste(picture, (place % columns * width, place // columns * height))
     return png_of(grid)

@@ -115,6 +115,18 @@ def _scaled(array: NDArray[Any]) -> NDArray[Any]:
             return array
 
 
+def in_grid(pictures: NDArray[np.uint8], rows: int, columns: int) -> NDArray[np.uint8]:
+    """Return [n, ..., height, width, channels] as [..., rows * height, columns * width, channels].
+
+    The pictures are laid out row by row; the rest is filled up with zeros.
+    """
+    count, *others, height, width, channels = pictures.shape
+    filled = np.zeros((rows * columns, *pictures.shape[1:]), np.uint8)
+    filled[:count] = pictures
+    cells = np.moveaxis(filled.reshape(rows, columns, *pictures.shape[1:]), (0, 1), (-5, -3))
+    return cells.reshape(*others, rows * height, columns * width, channels)
+
+
 def to_picture(pixels: NDArray[np.uint8]) -> "Image.Image":
     """Return uint8 [height, width, channels] as a Pillow image."""
     from PIL import Image

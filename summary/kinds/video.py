@@ -12,7 +12,7 @@ from stepscope.summary.arguments import as_array, checked_number
 from stepscope.summary.full_install import needs_extra
 from stepscope.summary.kinds.base import Prepared
 from stepscope.summary.kinds.image import encoded_images
-from stepscope.summary.kinds.pixels import arranged, bytes_or_floats, compact_copy, levels, to_picture
+from stepscope.summary.kinds.pixels import arranged, bytes_or_floats, compact_copy, in_grid, levels, to_picture
 from stepscope.summary.proto.summary_pb2 import Summary
 
 _SHORTEST_FRAME: Final = 10
@@ -70,23 +70,13 @@ def _checked_video(tag: str, frames: Any, fps: float, dataformats: str) -> tuple
 
 
 def _video(tag: str, videos: NDArray[Any], fps: float) -> Summary.Value:
-    grid = _grid(levels(videos))
+    grid = in_grid(levels(videos), *_grid_size(len(videos)))
     _, height, width, _ = grid.shape
     return encoded_images(tag, width, height, [_to_gif(grid, fps)])
 
 
-def _grid(videos: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return [n, t, h, w, c] as [t, rows * h, columns * w, c], rows and columns powers of two, filled up with black."""
-    count, length, height, width, channels = videos.shape
-    rows, columns = _grid_size(count)
-    filled = np.zeros((rows * columns, length, height, width, channels), np.uint8)
-    filled[:count] = videos
-    in_place = filled.reshape(rows, columns, length, height, width, channels).transpose(2, 0, 3, 1, 4, 5)
-    return in_place.reshape(length, rows * height, columns * width, channels)
-
-
 def _grid_size(count: int) -> tuple[int, int]:
-    """Return the numbers of rows and columns."""
+    """Return the numbers of rows and columns, powers of two."""
     cells = 1 << (count - 1).bit_length()
     rows = 1 << ((count.bit_length() - 1) // 2)
     return rows, cells // rows

@@ -11,6 +11,7 @@ from PIL import Image, ImageSequence
 from stepscope.summary.kinds import decode, kind_of
 from stepscope.summary.kinds.boxes import image_with_boxes
 from stepscope.summary.kinds.figure import figures
+from stepscope.summary.kinds.image import prepared_images
 from stepscope.summary.kinds.video import prepared_video, video
 from stepscope.summary.proto.summary_pb2 import Summary
 
@@ -108,6 +109,12 @@ def png(value: Summary.Value) -> Any:
     array = np.asarray(Image.open(BytesIO(encoded)))
     assert array.shape[:2] == (decoded.height, decoded.width)
     return array
+
+
+def test_images_in_the_form_of_pytorch_are_a_grid() -> None:
+    grays = np.arange(1, 10, dtype=np.uint8).reshape(9, 1, 1)
+    drawn = png(prepared_images("i", grays, "NHW", legacy=True).encode())
+    assert drawn.tolist() == [[1, 2, 3, 4, 5, 6, 7, 8], [9, 0, 0, 0, 0, 0, 0, 0]]
 
 
 RED = [255, 0, 0]
