@@ -93,7 +93,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
     def version(self) -> int | str:
         """The run's number, or the name of its folder."""
         if self._version is None:
-            self._version = _next_version(self.root_dir)
+            self._version = _next_version(_expanded(self.root_dir))
         return self._version
 
     @property
@@ -111,7 +111,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
         """The folder of the event file, with ``~`` and environment variables expanded."""
         version = self.version if isinstance(self.version, str) else f"version_{self.version}"
         parts = (self.root_dir, version) if self._sub_dir is None else (self.root_dir, version, self._sub_dir)
-        return os.path.expanduser(os.path.expandvars(os.path.join(*parts)))
+        return _expanded(os.path.join(*parts))
 
     @property
     @rank_zero_experiment  # type: ignore[untyped-decorator]
@@ -200,6 +200,10 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the open files, which another process reopens."""
         return {**self.__dict__, "_writer": None}
+
+
+def _expanded(path: str) -> str:
+    return os.path.expanduser(os.path.expandvars(path))
 
 
 def _next_version(root_dir: str) -> int:

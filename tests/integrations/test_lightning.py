@@ -144,6 +144,14 @@ def test_versions_are_counted(tmp_path: Path) -> None:
         assert (logger.name, logger.version, logger.root_dir) == ("", 0, os.path.join(tmp_path, ""))
 
 
+def test_versions_are_counted_where_variables_lead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "line" / "version_3").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RUNS", str(tmp_path))
+    for save_dir in ("~", "$RUNS"):
+        assert StepscopeLogger(save_dir, "line").log_dir == str(tmp_path / "line" / "version_4")
+
+
 @dataclass
 class Optimizer:
     name: str
