@@ -105,6 +105,8 @@ class Folder(Protocol):
 def folder_at(log_dir: str | os.PathLike[str]) -> Folder:
     """Return the folder at ``log_dir``: a path, or an address such as ``s3://bucket/run``.
 
+    A relative path is resolved now, so that the folder stays the same when the program changes its own.
+
     Raises:
         ValueError: the address's protocol is unknown, or the address is a `Path`, which corrupts addresses.
         ImportError: the protocol needs a package that is not installed; the message names it.
@@ -113,7 +115,7 @@ def folder_at(log_dir: str | os.PathLike[str]) -> Folder:
     if not _ADDRESS.match(address):
         if isinstance(log_dir, PurePath) and _ADDRESS_AS_PATH.match(address):
             raise ValueError(f"an address must be given as a string, as a Path drops a slash of it: {address!r}")
-        return LocalFolder(Path(log_dir))
+        return LocalFolder(Path(log_dir).absolute())
     with needs_full_install(f"The address {address}"):
         from fsspec.implementations.local import LocalFileSystem
 

@@ -148,7 +148,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         """The writer itself and the writers of `add_scalars`, by folder, as in PyTorch; None when closed."""
         if self._main.path is None:
             return None
-        return {writer.folder.address: writer for writer in self._scalars_writers.values()} | {self.log_dir: self}
+        return {**self._writers(), self.log_dir: self}
 
     @property
     def default_bins(self) -> list[float]:
@@ -340,18 +340,18 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
 
         self.flush()
         exported: dict[str, list[list[float]]] = {}
-        for writer in self._writers():
+        for folder, writer in self._writers().items():
             for tag, points in scalars_of(writer.folder, writer.file_names).items():
-                exported.setdefault(f"{writer.folder.address}/{tag}", []).extend(points)
+                exported.setdefault(f"{folder}/{tag}", []).extend(points)
         Path(path).write_text(json.dumps(exported))
 
     def flush(self) -> None:
         """Return when everything added so far is in the files."""
-        _all(writer.flush for writer in self._writers())
+        _all(writer.flush for writer in self._writers().values())
 
     def close(self) -> None:
         """Write everything added so far and close the files."""
-        _all(writer.close for writer in self._writers())
+        _all(writer.close for writer in self._writers().values())
 
     def __enter__(self) -> Self:
         return self
@@ -364,8 +364,10 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     ) -> None:
         self.close()
 
-    def _writers(self) -> list[EventFileWriter]:
-        return [self._main, *self._scalars_writers.values()]
+    def _writers(self) -> dict[str, EventFileWriter]:
+        """Return the writers by folder."""
+        below = {f"{self.log_dir}/{folder}": writer for folder, writer in self._scalars_writers.copy().items()}
+        return {self.log_dir: self._main, **below}
 
     def _file_writer(self, folder: Folder) -> EventFileWriter:
         return EventFileWriter(folder, linger=self._linger, filename_suffix=self._filename_suffix, fsync=self._fsync)

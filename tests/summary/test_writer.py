@@ -1,5 +1,6 @@
 import contextlib
 import errno
+import json
 import os
 import socket
 import subprocess
@@ -409,6 +410,32 @@ def test_the_default_folder_has_date_host_and_comment(tmp_path: Path, monkeypatc
     assert folder == tmp_path / writer.get_logdir()
     assert folder.name.endswith(f"_{socket.gethostname()}_lr=1")
     assert scalars(folder) == [("t", 0, 1.0)]
+
+
+def test_a_run_stays_where_it_began_when_the_program_changes_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with SummaryWriter("runs", fsync=True) as writer:
+        writer.add_scalar("t", 1.0, 0, 10.0)
+        (tmp_path / "other").mkdir()
+        monkeypatch.chdir(tmp_path / "other")
+        writer.flush()
+        writer.add_scalars("both", {"a": 2.0}, 1, 11.0)
+        writer.add_embedding([[1.0, 2.0]], tag="points")
+        writer.export_scalars_to_json(tmp_path / "scalars.json")
+        assert writer.all_writers is not None
+        assert list(writer.all_writers) == ["runs", "runs/both_a"]
+        writer.close()
+        writer.add_scalar("t", 3.0, 2)
+    assert list((tmp_path / "other").iterdir()) == []
+    assert scalars(tmp_path / "runs") == [("t", 0, 1.0), ("t", 2, 3.0)]
+    assert scalars(tmp_path / "runs" / "both_a") == [("both", 1, 2.0)]
+    assert (tmp_path / "runs" / "00000" / "points" / "tensors.tsv").exists()
+    assert json.loads((tmp_path / "scalars.json").read_text()) == {
+        "runs/t": [[10.0, 0, 1.0]],
+        "runs/both_a/both": [[11.0, 1, 2.0]],
+    }
 
 
 @pytest.mark.parametrize(("name", "value"), [("max_queue", -1), ("flush_secs", -1), ("flush_secs", np.nan)])
