@@ -71,6 +71,8 @@ def embedding(
     matrix = as_array(mat, name)
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"{name} must have shape [points, dimensions], got {matrix.shape}")
+    if matrix.dtype == bool:
+        matrix = matrix.astype(np.uint8)
     number = str(step).zfill(5)
     folder = f"{number}/{_folder_name(checked_tag(tag))}"
     info = EmbeddingInfo(tensor_name=f"{tag}:{number}", tensor_shape=matrix.shape)

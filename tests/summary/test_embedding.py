@@ -62,6 +62,11 @@ def test_raw_numbers() -> None:
     assert list(encoded.info.tensor_shape) == [1, 3]
 
 
+def test_booleans_are_numbers() -> None:
+    encoded = embedding("e", [[True, False]], 0)
+    assert encoded.files == {"00000/e/tensors.tsv": b"1\t0\n"}
+
+
 def test_pictures_are_a_square_grid() -> None:
     pictures = np.array([10, 20, 30], np.uint8).reshape(3, 1, 1, 1) * np.ones((1, 1, 1, 2), np.uint8)
     encoded = embedding("e", np.zeros((3, 2)), 0, label_img=pictures)
