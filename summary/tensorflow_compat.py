@@ -48,7 +48,8 @@ def array_of(values: Any, name: str) -> NDArray[Any]:
     """
     if not isinstance(values, list | tuple):
         array = as_array(values, name)
-        return array.astype(np.float32) if isinstance(values, float) else array
+        is_of_python = isinstance(values, float) and not isinstance(values, np.float64)
+        return array.astype(np.float32) if is_of_python else array
     if not any(hasattr(element, "__array__") or hasattr(element, "detach") for element in values):
         array = as_array(values, name)
         return array.astype(np.float32) if array.dtype == np.float64 else array

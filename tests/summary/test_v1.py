@@ -184,6 +184,14 @@ def test_tensor_summary() -> None:
     assert metadata.display_name == ""
 
 
+@pytest.mark.parametrize(
+    ("number", "dtype"), [(0.5, "float32"), (np.float64(0.5), "float64"), (np.float16(0.5), "float16")]
+)
+def test_numbers_of_numpy_keep_their_type(number: Any, dtype: str) -> None:
+    theirs = summary_pb2.Summary.Value.FromString(only(v1.tensor_summary("t", number)).SerializeToString())
+    assert make_ndarray(theirs.tensor).dtype == dtype
+
+
 def test_merge_takes_messages_of_any_class_and_bytes() -> None:
     theirs = summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag="b", simple_value=2)])
     ours = v1.Summary(value=[v1.Summary.Value(tag="c", simple_value=3)])
