@@ -55,7 +55,7 @@ def checked_step(step: object) -> int:
     """
     if step is None:
         return 0
-    if hasattr(step, "__array__") or hasattr(step, "detach"):
+    if hasattr(step, "__array__") or is_tensor(step):
         step = _only_element(step, "a step")
     try:
         whole: int = int(step)  # type: ignore[call-overload]
@@ -139,6 +139,12 @@ def checked_scalar(value: object, name: str) -> float:
     return checked_number(value, name)
 
 
+def is_tensor(value: object) -> bool:
+    """Return whether ``value`` is a tensor that may need to be detached and moved to the host, as those of PyTorch."""
+    # A stream also has `detach`, which makes it unusable.
+    return hasattr(value, "detach") and hasattr(value, "cpu")
+
+
 def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[Any]:
     """Return ``values`` as a NumPy array of booleans, integers or floats, without a copy where possible.
 
@@ -149,7 +155,7 @@ def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[
         TypeError: ``values`` are not an array of real numbers, or of complex numbers if ``allow_complex``.
     """
     wanted = "numbers" if allow_complex else "real numbers"
-    if hasattr(values, "detach"):
+    if is_tensor(values):
         values = values.detach()
         if "float8" in str(values.dtype) or "bfloat16" in str(values.dtype):
             values = values.float()

@@ -146,8 +146,7 @@ def _folder_name(tag: str) -> str:
 
 
 def _metadata(metadata: Any, header: Sequence[str] | None, count: int, name: str) -> bytes:
-    array_like = hasattr(metadata, "detach") or hasattr(metadata, "tolist")
-    labels = list(metadata.tolist() if array_like else metadata)
+    labels = list(metadata.tolist() if hasattr(metadata, "tolist") else metadata)
     if len(labels) != count:
         raise ValueError(f"{name} needs one label per point, got {len(labels)} for {count} points")
     if header is None:

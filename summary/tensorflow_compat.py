@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.summary.arguments import as_array, checked_number, with_values
+from stepscope.summary.arguments import as_array, checked_number, is_tensor, with_values
 from stepscope.summary.event_file_writer import LOCAL_LINGER, REMOTE_LINGER
 from stepscope.summary.foreign_protos import is_message, own_message, type_name
 from stepscope.summary.kinds.tensor_proto import numbers_tensor, strings_tensor
@@ -50,7 +50,7 @@ def array_of(values: Any, name: str) -> NDArray[Any]:
         array = as_array(values, name)
         is_of_python = isinstance(values, float) and not isinstance(values, np.float64)
         return array.astype(np.float32) if is_of_python else array
-    if not any(hasattr(element, "__array__") or hasattr(element, "detach") for element in values):
+    if not any(hasattr(element, "__array__") or is_tensor(element) for element in values):
         array = as_array(values, name)
         return array.astype(np.float32) if array.dtype == np.float64 else array
     return as_array([as_array(element, name) for element in values], name)
@@ -83,7 +83,7 @@ def tensor_proto_of(values: Any, name: str) -> TensorProto:
         TypeError: the values are none of these.
         ValueError: strings are not UTF-8.
     """
-    plain = values.numpy() if hasattr(values, "numpy") and not hasattr(values, "detach") else values
+    plain = values.numpy() if hasattr(values, "numpy") and not is_tensor(values) else values
     if _is_text(plain):
         array = np.asarray(plain, dtype=object)
         return strings_tensor([_encoded(element, name) for element in array.reshape(-1)], array.shape)

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from stepscope.summary.arguments import checked_number
-from stepscope.summary.kinds.hparams import checked_hparams, session_end, session_start, start_info
+from stepscope.summary.integrations.sessions import plain_hparams
+from stepscope.summary.kinds.hparams import session_end, session_start, start_info
 from stepscope.summary.proto import hparams_pb2
 from stepscope.summary.proto.hparams_pb2 import SessionEndInfo
 from stepscope.summary.proto.summary_pb2 import Summary
@@ -70,7 +71,7 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
         config = getattr(kwargs.get("model"), "config", None)
         if config is not None:
             writer.add_text("model_config", config.to_json_string())
-        hparams = checked_hparams(args.to_sanitized_dict())
+        hparams = plain_hparams(args.to_sanitized_dict())
         writer.add_summary(Summary(value=[session_start(start_info(hparams))]))
 
     def on_log(

@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.struct_pb2 import ListValue
 from google.protobuf.struct_pb2 import Value as StructValue
 
-from stepscope.summary.arguments import checked_number, checked_tag
+from stepscope.summary.arguments import checked_number, checked_tag, is_tensor
 from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.base import Kind, PayloadError
 from stepscope.summary.kinds.tensor_proto import plugin_metadata
@@ -120,7 +120,7 @@ def _checked_value(name: str, value: Any) -> HParamValue:
         return bool(value)
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, int | float) or hasattr(value, "__array__") or hasattr(value, "detach"):
+    if isinstance(value, int | float) or hasattr(value, "__array__") or is_tensor(value):
         return checked_number(value, f"the hyperparameter {name!r}")
     if callable(value):
         return str(getattr(value, "__name__", value))

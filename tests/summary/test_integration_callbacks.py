@@ -1,12 +1,18 @@
 """Callbacks that import no framework, called as frameworks call theirs; `tests/integrations` uses the frameworks."""
 
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pytest
+
 from stepscope.summary import open_logdir
 from stepscope.summary.integrations.lightgbm import StepscopeCallback as LightGBMCallback
 from stepscope.summary.integrations.optuna import StepscopeCallback as OptunaCallback
+from stepscope.summary.integrations.sessions import plain_hparams
+from stepscope.summary.kinds.hparams import start_info
 
 
 def scalars_of(folder: Path) -> dict[str, dict[str, list[tuple[int, float]]]]:
@@ -67,6 +73,39 @@ def test_a_lightgbm_training_that_stops_before_its_last_iteration_ends_its_sessi
         ("b closed", "success", 0.5),
         ("c failed", "failure", 0.5),
     ]
+
+
+def test_settings_of_any_type_are_hyperparameters() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    settings = {
+        "flag": np.True_,
+        "count": np.int8(3),
+        "one": torch.tensor([0.5]),
+        "several": torch.tensor([1, 2]),
+        "complex": torch.tensor(1j),
+        "phase": np.complex128(1j),
+        "day": np.datetime64("2026-01-01"),
+        "huge": 10**400,
+        "file \udc80": "a\udc80",
+        "none": None,
+    }
+    with TextIOWrapper(BytesIO()) as stream:
+        found = plain_hparams({**settings, "log": stream})
+        stream.write("still open")
+    assert found == {
+        "flag": True,
+        "count": 3.0,
+        "one": 0.5,
+        "several": "tensor([1, 2])",
+        "complex": "tensor(0.+1.j)",
+        "phase": "1j",
+        "day": "2026-01-01",
+        "huge": str(10**400),
+        "file \\udc80": "a\\udc80",
+        "none": "None",
+        "log": str(stream),
+    }
+    assert start_info(found).hparams.keys() == found.keys()
 
 
 def test_optuna(tmp_path: Path) -> None:

@@ -217,6 +217,14 @@ def test_a_writer_that_makes_no_sense(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_stream_that_is_refused_stays_open(tmp_path: Path) -> None:
+    with (tmp_path / "stream").open("w") as stream, SummaryWriter(tmp_path / "run") as writer:
+        for call in (writer.add_scalar, writer.add_histogram, lambda tag, value: writer.add_scalar(tag, 1.0, value)):
+            with pytest.raises(TypeError, match="got TextIOWrapper"):
+                call("t", stream)
+        stream.write("still open")
+
+
 def test_what_is_masked_becomes_nan(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer:
         writer.add_scalar("t", np.ma.masked, 1)
