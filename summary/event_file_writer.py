@@ -20,7 +20,7 @@ from stepscope.summary.backlog import Piece
 from stepscope.summary.handover import Handover, Request, before_threads_end, interpreter_ends
 from stepscope.summary.kinds.base import Prepared
 from stepscope.summary.kinds.scalar import ScalarForm
-from stepscope.summary.kinds.scalar_batch import POINT, ScalarTemplate, encode_scalar, encode_scalars, scalar_template
+from stepscope.summary.kinds.scalar_batch import POINT, ScalarTemplate, encode_scalars, scalar_template
 from stepscope.summary.kinds.scalar_series import encode_series
 from stepscope.summary.output import Output
 from stepscope.summary.proto.event_pb2 import Event
@@ -325,7 +325,7 @@ class EventFileWriter(Handover):
             if kind is bytes:
                 points = np.frombuffer(b"".join(group), POINT)
                 count += len(points)
-                pieces.append(self._encode_points(points))
+                pieces.append(encode_scalars(self._templates, points))
             elif kind is bytearray:
                 before = len(pieces)
                 pieces.extend(group)
@@ -342,11 +342,6 @@ class EventFileWriter(Handover):
                     except Exception as error:
                         failure = error
         return pieces, count, failure
-
-    def _encode_points(self, points: NDArray[np.void]) -> bytes:
-        if all(template.fits for template in self._templates):
-            return encode_scalars(self._templates, points)
-        return b"".join(frame(encode_scalar(self._templates[p["template"]], p)) for p in points)
 
 
 def _encode_deferred(deferred: _Deferred) -> bytes:

@@ -57,7 +57,7 @@ class Handover(ABC):
     """The thread waits and must be woken. It sets this before it looks into the queue; callers read it after they
     append, so that no item goes unnoticed."""
     _at_once: bool
-    """Callers do the work themselves, so that it is done when a call returns."""
+    """Callers do the work themselves, so that it is done when a call returns; there is never a thread."""
 
     def _begin(self, linger: float, *, at_once: bool) -> None:
         """Create the queue, again in a forked child; items may wait ``linger`` seconds for more to arrive."""
@@ -81,8 +81,7 @@ class Handover(ABC):
 
     def _wake(self) -> None:
         """Have the items that were handed over processed, sooner or later."""
-        self._signals.put(_WORK)
-        self._have_it_worked_on()
+        self._have_it_worked_on(_WORK)
 
     def _hurry(self) -> None:
         """Have the items processed soon."""
@@ -94,13 +93,17 @@ class Handover(ABC):
         if self._worker == get_ident():
             return request  # from within the work, such as in a finalizer: no other thread could grant it
         self._pending.append(request)
-        self._signals.put(_HURRY)
-        self._have_it_worked_on()
+        self._have_it_worked_on(_HURRY)
         request.wait()
         return request
 
-    def _have_it_worked_on(self) -> None:
-        if (self._at_once or interpreter_ends()) and not self._thread_serves:
+    def _have_it_worked_on(self, signal: bool) -> None:
+        if self._at_once:
+            # No thread is ever started, so nothing would take the signals out.
+            self._work_here()
+            return
+        self._signals.put(signal)
+        if interpreter_ends() and not self._thread_serves:
             self._work_here()
         elif not self._working.locked():
             # If several threads start at once, all but one end immediately.

@@ -40,7 +40,7 @@ class ScalarTemplate:
 
     @property
     def fits(self) -> bool:
-        """Whether `encode_scalars` accepts it; points of longer tags are written one by one."""
+        """Whether many points can be encoded at once; points of longer tags are encoded one by one."""
         return len(self.prefix) <= LONGEST_PREFIX
 
 
@@ -60,9 +60,11 @@ def scalar_template(tag: str, form: ScalarForm) -> ScalarTemplate:
 
 def encode_scalars(templates: list[ScalarTemplate], points: NDArray[np.void]) -> bytes:
     """Return the records of ``points``, dtype `POINT`, in order; "template" indexes ``templates``."""
-    if len(points) < _FEW:
-        return b"".join(frame(encode_scalar(templates[p["template"]], p)) for p in points)
-    return _Batch(templates, points).encode()
+    if len(points) >= _FEW:
+        batch = _Batch(templates, points)
+        if batch.fits:
+            return batch.encode()
+    return b"".join(frame(encode_scalar(templates[p["template"]], p)) for p in points)
 
 
 def encode_scalar(template: ScalarTemplate, point: np.void) -> bytes:
@@ -82,6 +84,10 @@ class _Batch:
         self._used = [templates[index] for index in used]
         self._prefix_lengths = self._per_template([len(t.prefix) for t in self._used])
         self._number_lengths = self._per_template([t.number_bytes for t in self._used])
+
+    @property
+    def fits(self) -> bool:
+        return all(template.fits for template in self._used)
 
     def encode(self) -> bytes:
         steps, step_lengths = step_fields(self._points["step"])

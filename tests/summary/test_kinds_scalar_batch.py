@@ -14,6 +14,7 @@ TEMPLATES = [
     scalar_template("ä/" + "long " * 40, "simple_value"),
     scalar_template("loss", "float32"),
     scalar_template("loss", "float64"),
+    scalar_template("too long for a batch " * 30, "simple_value"),
 ]
 
 STEPS = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 300)

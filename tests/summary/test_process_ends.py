@@ -115,6 +115,23 @@ def test_a_fork_amid_the_calls_of_other_threads(tmp_path: Path, make: Callable[[
     assert ends == [0] * 5
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_calls_of_a_forked_child_leave_no_signals_that_no_thread_reads(tmp_path: Path) -> None:
+    writer = SummaryWriter(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        signal.alarm(PATIENCE)
+        for step in range(3):
+            writer.add_scalar("t", 1.0, step)
+        writer.flush()
+        os._exit(writer._main._signals.qsize())
+    assert os.waitpid(child, 0)[1] == 0
+    writer.close()
+    assert steps(tmp_path) == {"t": [0, 1, 2]}
+
+
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 @pytest.mark.parametrize(
     "write",
