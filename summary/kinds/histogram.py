@@ -1,5 +1,6 @@
 """Histograms: how many values fall in each bucket."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -22,9 +23,14 @@ PLUGIN_NAME: Final = "histograms"
 EQUAL_BUCKETS: Final = 30
 """The number of buckets in TensorFlow 2 by default."""
 _MOST_BUCKETS: Final = 1 << 24
+_MOST_ESTIMATED_BUCKETS: Final = 1 << 12
+"""Number of buckets that replaces a larger estimate: one outlier makes NumPy's rules ask for millions."""
 
 Bins: TypeAlias = str | int | Sequence[float] | NDArray[Any]
-"""Bucket edges: "tensorflow", any ``bins`` of `numpy.histogram_bin_edges`, or the edges themselves."""
+"""Bucket edges: "tensorflow", any ``bins`` of `numpy.histogram_bin_edges`, or the edges themselves.
+
+NumPy's rules "fd" and "auto" give at most 4096 buckets here.
+"""
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,9 @@ def prepared_histogram(
     """
     floats, table, most = _checked_histogram(tag, values, bins, max_bins)
     held = _held(floats, values)
-    return Prepared(partial(_legacy_histogram if legacy else _histogram, tag, held, table, most), held.nbytes)
+    own_edges = 0 if table is tensorflow_table() else table.edges.nbytes
+    encode = partial(_legacy_histogram if legacy else _histogram, tag, held, table, most)
+    return Prepared(encode, held.nbytes + own_edges)
 
 
 def histogram_of_equal_buckets(tag: str, values: Any, buckets: int = EQUAL_BUCKETS) -> Summary.Value:
@@ -231,12 +239,29 @@ def _edge_table(floats: Floats, bins: Bins, name: str) -> EdgeTable:
         finite = np.empty(0)
     # NumPy rejects a range that float64 cannot hold, but only after trying.
     with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(bins, str):
+            bins = _bounded(bins, finite)
         edges = np.histogram_bin_edges(finite, bins=bins).astype(np.float64)
     if len(edges) < 2:
         raise ValueError(f"bins must be at least two edges, got {len(edges)}")
     if np.isnan(edges).any():
         raise ValueError(f"bins must be edges that ascend monotonically, got {edges.tolist()}")
     return EdgeTable(edges)
+
+
+def _bounded(rule: str, finite: NDArray[np.float64]) -> str | int:
+    """Return a rule of NumPy, or a number of buckets if it would give too many.
+
+    Only the rule of Freedman and Diaconis, which "auto" also uses, has no bound of its own.
+    """
+    if rule not in ("auto", "fd") or len(finite) == 0:
+        return rule
+    lower, upper = np.percentile(finite, [25, 75])
+    width = 2 * (upper - lower) / np.cbrt(len(finite))
+    if not 0 < _MOST_ESTIMATED_BUCKETS * width < np.ptp(finite):
+        return rule
+    # As in newer versions of NumPy, the bound of "auto" is lower.
+    return _MOST_ESTIMATED_BUCKETS if rule == "fd" else min(_MOST_ESTIMATED_BUCKETS, math.ceil(2 * len(finite) ** 0.5))
 
 
 def _checked_equal_buckets(tag: str, values: Any, buckets: Any) -> tuple[Floats, int]:

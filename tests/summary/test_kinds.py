@@ -282,6 +282,14 @@ def test_histogram_with_given_edges() -> None:
     assert (found.below, found.above, found.left_out, found.total) == (1, 2, 5, 10)
 
 
+@pytest.mark.parametrize(("rule", "count"), [("fd", 4096), ("auto", 40)])
+def test_one_outlier_does_not_make_millions_of_buckets(rule: str, count: int) -> None:
+    values = [*range(399), 1e6]
+    found = decode("histograms", histogram("t", values, bins=rule)).buckets
+    edges = np.linspace(0, 1e6, count + 1)
+    np.testing.assert_array_equal(found, np.stack([edges[:-1], edges[1:], np.histogram(values, edges)[0]], axis=1))
+
+
 @pytest.mark.parametrize("bins", ["tensorflow", "auto", 3, [0.0, 1.0]])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_histogram_of_nothing_finite_has_counts_only(bins: Any, dtype: Any) -> None:
@@ -331,6 +339,7 @@ def test_default_bins_keep_every_finite_value(values: list[float], max_bins: int
         ([1], {"bins": 0}, ValueError, "must be positive"),
         # The messages of NumPy 2 and of NumPy 1.
         ([-1e308, 1e308], {"bins": 3}, ValueError, "data range|ascend"),
+        ([-1e308, 0, 0, 1, 1, 1e308], {"bins": "fd"}, ValueError, "data range|ascend"),
     ],
 )
 def test_histograms_refuse(values: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -346,7 +355,7 @@ def test_prepared_histograms_are_of_the_values_at_the_call() -> None:
         later = prepared_histogram("t", values, [0, 2, 4]), prepared_histogram_of_equal_buckets("t", values, 4)
         values[:] = 9
         assert tuple(prepared.encode() for prepared in later) == expected
-        assert later[0].held_bytes == 4 * (4 if dtype is np.float32 else 8)
+        assert later[0].held_bytes == 4 * (4 if dtype is np.float32 else 8) + 3 * 8
 
 
 def pixels_of(value: Summary.Value) -> list[Any]:
