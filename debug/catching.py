@@ -18,7 +18,6 @@ from stepscope.debug.step_data import StepData
 from stepscope.debug.verdict import Verdict, first_bad
 from stepscope.summary.debugger.model import Alert, Observations
 from stepscope.summary.kinds.debug import value_tag
-from stepscope.summary.storage import folder_at
 
 Then = Literal["raise", "skip"]
 FOLDER: Final = "caught"
@@ -158,7 +157,7 @@ class Caught:
             "": bad.value,
             **{f"_input{place}": array for place, array in enumerate(bad.inputs)},
         }
-        folder = folder_at(recorder.writer.log_dir).child(FOLDER)
+        folder = recorder.writer.folder.child(FOLDER)
         for ending, array in arrays.items():
             if array.nbytes > MOST_SAVED_BYTES:
                 recorder.catalog.note(f"{bad.name}{ending} of step {step} is not saved: it has {array.nbytes:,} bytes.")

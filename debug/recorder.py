@@ -25,7 +25,6 @@ from stepscope.summary.kinds.debug import (
     debug_steps,
 )
 from stepscope.summary.proto.debug_pb2 import DebugAlert, DebugAlerts
-from stepscope.summary.storage import folder_at
 from stepscope.summary.writer import SummaryWriter
 
 if TYPE_CHECKING:
@@ -177,8 +176,7 @@ class Recorder:
     def _dump_into(self, writer: SummaryWriter, source: str) -> "TfdbgWriter":
         from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
 
-        folder = folder_at(writer.log_dir).child(TFDBG_FOLDER).address
-        return TfdbgWriter(folder, version=f"Stepscope ({source})", clock=self._clock)
+        return TfdbgWriter(writer.folder.child(TFDBG_FOLDER), version=f"Stepscope ({source})", clock=self._clock)
 
     def _dump_of(self, files: "TfdbgWriter") -> "ObservationWriter":
         from stepscope.summary.debugger.tfdbg_export import ObservationWriter

@@ -139,6 +139,11 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         return self.log_dir
 
     @property
+    def folder(self) -> Folder:
+        """The run's folder, which stays the same when the program changes its own."""
+        return self._folder
+
+    @property
     def file_writer(self) -> Any:
         """The writer itself, for programs that use PyTorch's inner writer, as for ``add_summary``; None when closed."""
         return None if self._main.path is None else self

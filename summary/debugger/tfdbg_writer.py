@@ -30,7 +30,7 @@ from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from stepscope.summary.proto import types_pb2
 from stepscope.summary.proto.tensor_pb2 import TensorProto
 from stepscope.summary.records import frame
-from stepscope.summary.storage import AppendFile, folder_at
+from stepscope.summary.storage import AppendFile, Folder, folder_at
 
 FULL_HEALTH: Final = tfdbg.FULL_HEALTH
 """The mode that covers the most figures; others are in `stepscope.summary.proto.debug_event_pb2`."""
@@ -42,7 +42,7 @@ class TfdbgWriter:
     """Writes the six files of one host; safe to use from many threads.
 
     Args:
-        folder: the destination: a path or an address.
+        folder: the destination: a path, an address or a folder.
         run_id: the same on all hosts of a run; a unique id if omitted.
         version: the program that wrote the dump, stored in place of TensorFlow's version.
         host: the host's name.
@@ -54,7 +54,7 @@ class TfdbgWriter:
 
     def __init__(
         self,
-        folder: str | os.PathLike[str],
+        folder: str | os.PathLike[str] | Folder,
         *,
         run_id: str = "",
         version: str = "stepscope",
@@ -69,7 +69,7 @@ class TfdbgWriter:
         self._whole_sources: Final[set[tuple[str, str]]] = set()
         self._frames: Final[dict[tuple[str, str, int, str], str]] = {}
         self._devices: Final[dict[str, int]] = {}
-        target = folder_at(folder)
+        target = folder_at(folder) if isinstance(folder, str | os.PathLike) else folder
         target.make()
         name = self.host.replace("/", "_").replace("\\", "_")
         self.prefix: Final = f"{PREFIX}{int(clock()):010d}.{name}"

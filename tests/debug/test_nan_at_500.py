@@ -224,6 +224,22 @@ def test_numpy_is_run_again_with_the_same_random_numbers_and_arguments(tmp_path:
     assert (again, after) == (bad, bad)
 
 
+def test_what_is_caught_lies_in_the_run_though_the_program_changed_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with debug.watch(lambda x: float(np.log(x).sum()), "run", every=100, on_alert=None, framework="numpy") as watcher:
+        (tmp_path / "other").mkdir()
+        monkeypatch.chdir(tmp_path / "other")
+        with np.errstate(divide="ignore"):
+            assert debug.catch(watcher, watcher, then="skip")(np.zeros(2)) is None
+    assert list((tmp_path / "other").iterdir()) == []
+    assert [path.name for path in sorted((tmp_path / "run" / "caught").iterdir())] == [
+        "step_0_numpy.log.npy",
+        "step_0_numpy.log_input0.npy",
+    ]
+
+
 def test_what_numpy_has_no_type_for_is_saved_as_float32() -> None:
     content = npy_bytes(np.array([1.5, -2], ml_dtypes.bfloat16))
     loaded = np.load(io.BytesIO(content))
