@@ -21,6 +21,7 @@ from typing import Any, Final, Literal, ParamSpec, Self, TypeVar, cast, overload
 
 from stepscope.profiler.collectors.base import NO_ARGUMENTS, Collector
 from stepscope.profiler.collectors.host import END, OPEN, HostCollector, Scopes, checked_step_number, plain_arguments
+from stepscope.profiler.collectors.own_thread import end_left, left
 from stepscope.profiler.collectors.registry import make_collector
 from stepscope.profiler.options import ProfilerOptions
 from stepscope.profiler.schedules import ProfilerAction, Schedule, checked_action, record_all
@@ -106,6 +107,7 @@ def _begin(
     first_step: int,
     collectors: Sequence[Collector | str] | None,
 ) -> None:
+    end_left()
     options = options or ProfilerOptions()
     session = Session(
         logdir,
@@ -167,6 +169,8 @@ def step(next_step: int | None = None) -> None:
     Args:
         next_step: number of the step that begins; by default, one more than the last.
     """
+    if left:
+        end_left()
     if _process.profile is not None:
         _process.profile.step(next_step)
     elif _process.session is not None:

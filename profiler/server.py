@@ -19,6 +19,7 @@ from typing import Any, Final, Self
 from stepscope.profiler import process
 from stepscope.profiler.capture_http import CaptureHttpServer
 from stepscope.profiler.capture_request import DEFAULT_PORT
+from stepscope.profiler.collectors.own_thread import end_left
 from stepscope.profiler.collectors.registry import all_collectors
 from stepscope.profiler.tokens import SHORTEST_TOKEN
 from stepscope.summary.errors import UserError
@@ -57,6 +58,7 @@ class Server:
         self._thread.join()
         if self._http.turn.acquire(timeout=_STOP_PATIENCE_S):
             self._http.turn.release()
+        end_left()
 
     def __enter__(self) -> Self:
         return self

@@ -130,5 +130,9 @@ class Collector(Protocol):
         ...
 
     def stop(self) -> Collected:
-        """End the recording and return everything in it; leaves nothing behind in the process."""
+        """End the recording and return everything in it.
+
+        It may run in another thread than `start`. What can end only in the thread that began it is left to that thread,
+        by `stepscope.profiler.collectors.own_thread.leave_to`; nothing else is left behind in the process.
+        """
         ...

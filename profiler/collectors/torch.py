@@ -6,6 +6,7 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from stepscope.profiler.collectors.kineto import (
     records_of_kineto,
     threads_of,
 )
+from stepscope.profiler.collectors.own_thread import leave_to
 from stepscope.summary.errors import UserError
 
 _MARK: Final = "stepscope: clock"
@@ -29,7 +31,8 @@ _MARKS: Final = 8
 """Number of marks at the start, and at the end."""
 _OTHER_THREAD: Final = (
     "PyTorch's activity is missing: the recording was started in one thread and stopped in another, so PyTorch's "
-    "profiler is still running. Start and stop it in the same thread, or record with TorchCollector(all_threads=True)."
+    "profiler runs on until the next profiler.step() in the former. Start and stop it in the same thread, or record "
+    "with TorchCollector(all_threads=True)."
 )
 _NO_ALLOCATIONS: Final = (
     "PyTorch's allocations were not recorded: PyTorch reports them only when it records a single thread, as "
@@ -112,11 +115,11 @@ class TorchCollector:
             profile.start()
             self._profile = profile
             # A torch profiler that is still running when the process ends causes a segmentation fault.
-            atexit.register(self._end_at_exit, os.getpid())
+            atexit.register(self._abandon, os.getpid())
             self._mark()
         except BaseException as error:
             self._profile = profile
-            self._end_at_exit(os.getpid())
+            self._abandon(os.getpid())
             if isinstance(error, RuntimeError):
                 raise UserError(f"PyTorch's profiler does not start: {error}") from error
             raise
@@ -125,9 +128,10 @@ class TorchCollector:
         """Stop PyTorch's profiler and return what it recorded."""
         if not self._sees_all_threads and threading.get_ident() != self._thread:
             # Such a profiler belongs to its thread, and cannot be stopped from another; exporting it ends the process.
+            leave_to(self._thread, partial(self._abandon, os.getpid()))
             return Collected(notes=(_OTHER_THREAD,))
         profile, self._profile = self._profile, None
-        atexit.unregister(self._end_at_exit)
+        atexit.unregister(self._abandon)
         runs = _profiles(self._torch)
         if runs:
             self._mark()
@@ -166,9 +170,9 @@ class TorchCollector:
         metadata = {key: value for key, value in trace.metadata.items() if key != "host_name"}
         return Collected(found.records, found.counters, tuple(notes), metadata, found.arrows)
 
-    def _end_at_exit(self, pid: int) -> None:
+    def _abandon(self, pid: int) -> None:
         profile, self._profile = self._profile, None
-        atexit.unregister(self._end_at_exit)
+        atexit.unregister(self._abandon)
         if profile is not None and os.getpid() == pid:
             with suppress(Exception):
                 profile.stop()

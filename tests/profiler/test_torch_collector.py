@@ -230,7 +230,7 @@ def test_started_in_another_thread_it_records_all_and_may_stop_anywhere() -> Non
     assert "aten::ones" in {record.name for record in collected.records}
 
 
-def run_alone(code: str) -> list[str]:
+def run_alone(code: str, *arguments: str) -> list[str]:
     """The output of a program that needs its own process, because it breaks PyTorch's profiler."""
     head = (
         "import threading, time, torch\n"
@@ -240,7 +240,7 @@ def run_alone(code: str) -> list[str]:
         "    return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])\n"
         "clock = RecordingClock(time)\n"
     )
-    done = subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", head + code, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -293,6 +293,53 @@ def test_a_recording_of_one_thread_that_stops_in_another_is_lost_with_a_reason()
     )
     (line,) = run_alone(code)
     assert "the recording was started in one thread and stopped in another" in line
+
+
+CAPTURES = """
+import sys
+from stepscope import profiler
+from stepscope.profiler import capture_recording, server
+from stepscope.profiler.capture_request import CaptureRequest
+
+def is_profiled():
+    return torch.autograd._profiler_enabled()
+
+def capture(is_wanted, **request):
+    def answer():
+        try: print("recorded", capture_recording.record(CaptureRequest(**request), sys.argv[1], is_wanted).notes)
+        except capture_recording.CaptureCancelledError: print("cancelled")
+    capturing = threading.Thread(target=answer)
+    capturing.start()
+    return capturing
+
+def cancelled_capture():
+    begun = threading.Event()
+    capturing = capture(lambda: not begun.is_set(), duration_ms=600_000, collectors=["torch"])
+    while not is_profiled():
+        profiler.step()
+    begun.set()
+    capturing.join()
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "printed"),
+    [
+        ("profiler.step()", ["cancelled", "True", "False"]),
+        ("server.start(0).stop()", ["cancelled", "True", "False"]),
+        (
+            "next = capture(lambda: True, steps=1, collectors=['torch'])\nwhile next.is_alive(): profiler.step()",
+            ["cancelled", "True", "recorded ()", "False"],
+        ),
+        # The program ends.
+        ("sys.exit()", ["cancelled", "True"]),
+    ],
+)
+def test_what_a_cancelled_capture_leaves_running_ends_in_the_thread_that_trains(
+    then: str, printed: list[str], tmp_path: Path
+) -> None:
+    code = f"cancelled_capture()\nprint(is_profiled())\n{then}\nprint(is_profiled())\n"
+    assert run_alone(CAPTURES + code, str(tmp_path)) == printed
 
 
 def test_a_recording_that_nobody_stops_does_not_break_the_programs_end() -> None:
