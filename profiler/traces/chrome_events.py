@@ -104,11 +104,12 @@ def scan_events(buffer: Buffer, position: int, tally: LossTally, most: int) -> E
         foreign += (scanned + np.flatnonzero(is_none)).tolist()
         scanned += progress.events
         batches.append(_columns(buffer, batch, names, categories, places, ids, frames))
+    read_places = ["0", *_texts(places, tally)]
     return Events(
-        columns=_with_places(_joined(batches)),
+        columns=_with_places(_joined(batches), read_places),
         names=_texts(names, tally),
         categories=_texts(categories, tally),
-        places=["0", *_texts(places, tally)],
+        places=read_places,
         ids=_Texts(ids),
         frames=_texts(frames, tally),
         stacks=stacks,
@@ -177,10 +178,15 @@ def _joined(batches: list[Columns]) -> Columns:
     return Columns(*joined)
 
 
-def _with_places(columns: Columns) -> Columns:
-    """Replace a missing process with process 0, and a missing thread with the one named like its process."""
-    pid = columns.pid + 1
-    return columns._replace(pid=pid, tid=np.where(columns.tid < 0, pid, columns.tid + 1).astype(np.int32))
+def _with_places(columns: Columns, places: Sequence[str]) -> Columns:
+    """Replace a missing process with process 0, and a missing thread with the one named like its process.
+
+    Places of the same text get the same number.
+    """
+    first: dict[str, int] = {}
+    numbers = np.array([first.setdefault(text, number) for number, text in enumerate(places)], np.int32)
+    pid = numbers[columns.pid + 1]
+    return columns._replace(pid=pid, tid=np.where(columns.tid < 0, pid, numbers[columns.tid + 1]))
 
 
 def _texts(interner: Interner, tally: LossTally) -> list[str]:

@@ -103,17 +103,15 @@ def find_slices(events: Events, tally: LossTally) -> FoundSlices:
         for key in keys.tolist()
     ]
     numbers_of = {key: number for number, key in enumerate(threads)}
-    threads = list(numbers_of)
     asynchronous = []
     for phases, operations in sorts:
         for root in operations.root:
             key = _operation_key(events, phases, root)
             asynchronous.append(numbers_of.setdefault(key, len(numbers_of)))
-    known = np.array([numbers_of[key] for key in threads], np.int64)
     return FoundSlices(
         start,
         duration,
-        np.concatenate([known[numbers], asynchronous]).astype(np.int64),
+        np.concatenate([numbers, asynchronous]).astype(np.int64),
         event,
         np.concatenate([none, pairs.end, described_by]).astype(np.int64),
         list(numbers_of),

@@ -138,6 +138,23 @@ def test_arguments_of_the_end_are_added_to_those_of_the_begin(begin: Any, end: A
     assert trace.arguments[1] == {"other": 1}
 
 
+def test_events_without_a_place_are_on_thread_0_of_process_0() -> None:
+    trace = read(
+        slice_("written", 1, 1, 0, 0),
+        {"ph": "X", "name": "not written", "ts": 3, "dur": 1},
+        {"ph": "B", "name": "begins", "ts": 5, "pid": "0"},
+        {"ph": "E", "ts": 6, "tid": 0},
+        slice_("elsewhere", 7, 1),
+    )
+    assert table(trace) == lines("""
+        process 0/thread 0 | 0 | 1000 | 1000 | written |
+        process 0/thread 0 | 0 | 3000 | 1000 | not written |
+        process 0/thread 0 | 0 | 5000 | 1000 | begins |
+        process 1/thread 1 | 0 | 7000 | 1000 | elsewhere |
+    """).replace(" |\n", " | \n").replace("elsewhere |", "elsewhere | ")
+    assert trace.losses.counts == {}
+
+
 def test_asynchronous_operations_have_lanes_of_their_own() -> None:
     def mark(phase: str, name: str, ts: int, id_: str, category: str = "net") -> dict[str, Any]:
         return {"ph": phase, "cat": category, "name": name, "ts": ts, "id": id_, "pid": 1, "tid": 1}
