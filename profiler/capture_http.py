@@ -4,7 +4,6 @@ import hmac
 import json
 import logging
 import os
-import select
 import shutil
 import socket
 import socketserver
@@ -238,13 +237,16 @@ class _Handler(BaseHTTPRequestHandler):
         """Return whether the client is still waiting and the server is not stopping."""
         if self.server.stopping.is_set():
             return False
-        readable, _, _ = select.select([self.connection], [], [], 0)
-        if not readable:
-            return True
+        # Not `select`, which fails in programs with more than 1,024 open files.
+        self.connection.settimeout(0)
         try:
             return bool(self.connection.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return True
         except OSError:
             return False
+        finally:
+            self.connection.settimeout(self.timeout)
 
     # --- answers ---------------------------------------------------------------------------------------------------
 

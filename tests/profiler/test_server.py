@@ -4,6 +4,7 @@ import http.client
 import io
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -294,6 +295,19 @@ def test_a_client_that_goes_away_ends_its_recording(server: Server) -> None:
     wait_until(lambda: not ask(server, "GET", "/status")[1]["recording"])
     # The next request is answered.
     wait_until(lambda: capture(server, {"steps": 1, "duration_ms": 1, "collectors": []})[0] == 504)
+
+
+def test_a_program_with_many_open_files_is_captured(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capture_recording, "STEP_PATIENCE_S", 0.01)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    kept = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
+    try:
+        assert capture(server, {"duration_ms": 1, "collectors": []})[0] == 200
+    finally:
+        for descriptor in kept:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_server_that_stops_ends_the_recording() -> None:
