@@ -6,8 +6,8 @@ There are three kinds of evidence, in this order for each device:
   free belongs to the latest allocation of its size, which is a guess;
 - StepStats' output tensors: alive from the start of the operation that makes one to the end of the last that uses it,
   as in TensorFlow's ``Timeline`` (arrows lead to the users), on the device of the operation that makes it;
-- counters of the trace whose name says memory or bytes, except for memory that is only reserved or available; their
-  peak is known, but not what was alive.
+- counters of the trace whose name says memory or bytes, except for memory that is only reserved or available, and those
+  with another unit, such as "memory clock (MHz)"; their peak is known, but not what was alive.
 """
 
 import re
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _MEMORY_EVENT: Final = "[memory]"
 _MEMORY_COUNTER: Final = re.compile(r"memory|bytes|rss|allocat", re.I)
+_OTHER_UNIT: Final = re.compile(r"\((?!bytes\))[^()\d\s]+\)$")
 _NOT_IN_USE: Final = re.compile(r"available|reserved|free|limit|fragment|peak", re.I)
 NEVER: Final = np.iinfo(np.int64).max
 """End of allocations that the trace does not show freed."""
@@ -228,7 +229,9 @@ def _counters_frame(trace: Trace) -> "pl.DataFrame":
             pl.lit(None, dtype=pl.Int64).alias("reserved_bytes"),
         )
         for counter in trace.counters
-        if _MEMORY_COUNTER.search(f"{counter.name} {counter.series}") and not _NOT_IN_USE.search(counter.series)
+        if _MEMORY_COUNTER.search(f"{counter.name} {counter.series}")
+        and not _OTHER_UNIT.search(counter.name)
+        and not _NOT_IN_USE.search(counter.series)
     ]
     return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
 

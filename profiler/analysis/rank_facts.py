@@ -24,7 +24,7 @@ from stepscope.profiler.trace import Trace
 if TYPE_CHECKING:
     import polars as pl
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Incremented whenever the result of `rank_facts` for a trace changes, or how a trace is read."""
 FactTable = Literal[
     "trace", "steps", "operators", "kernels", "collectives", "idle", "copies", "memory", "losses", "groups"

@@ -107,6 +107,22 @@ def test_counters_of_memory_are_taken_where_there_is_nothing_else() -> None:
     assert memory_peaks(found).select("time_ns", "peak_bytes").rows() == [(2_000, 9)]
 
 
+def test_counters_of_other_units_are_no_memory() -> None:
+    def counter(name: str, series: str) -> Event:
+        return {"ph": "C", "name": name, "pid": 1, "ts": 0, "args": {series: 9}}
+
+    found = trace(
+        operator("a", 0, 1),
+        *(counter(f"memory {unit}", "") for unit in ("", "(bytes)", "(GPU 0)", "(bytes/s)", "(MHz)", "(%)", "(MB)")),
+        counter("storage (bytes/s)", "read"),
+    )
+    assert memory_peaks(found)["device"].to_list() == [
+        "process 1 memory",
+        "process 1 memory (GPU 0)",
+        "process 1 memory (bytes)",
+    ]
+
+
 def test_counters_are_numbers_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Making a list with the device's name for each value once kept everybody waiting."""
     made_of: list[Mapping[str, Any]] = []
