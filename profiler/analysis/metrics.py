@@ -19,6 +19,7 @@ from stepscope.profiler.analysis.roofline import utilization
 from stepscope.profiler.analysis.steps import CATEGORIES, mean_step, step_breakdown
 from stepscope.profiler.analysis.temporal import communication_overlap, gpu_utilization, temporal_breakdown
 from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces.lanes import without_machine
 from stepscope.profiler.traces.losses import events_not_as_stored
 
 if TYPE_CHECKING:
@@ -280,7 +281,7 @@ def _copies(facts: Facts) -> dict[str, float | None]:
 
 def _memory(facts: Facts) -> dict[str, float | None]:
     rows = memory_peaks(facts).to_dicts()
-    devices = [row["peak_bytes"] for row in rows if "GPU" in row["device"]]
+    devices = [row["peak_bytes"] for row in rows if "GPU" in without_machine(row["device"])]
     return {"memory_peak": max(devices or [row["peak_bytes"] for row in rows], default=None)}
 
 

@@ -14,6 +14,7 @@ DEVICE_CATEGORIES: Final = frozenset(
 """Categories of what Kineto records on a GPU stream, in the current spelling and in that of 2021."""
 
 _ACCELERATOR: Final = re.compile(r"\b(gpu|tpu|xpu|mtia|cuda)\b", re.IGNORECASE)
+_MACHINE: Final = re.compile(r"^.* (?=\(process \d+\))")
 _STREAM: Final = re.compile(r"\bstream\b", re.IGNORECASE)
 _COPY: Final = re.compile(r"memcpy|memset", re.IGNORECASE)
 _COMPUTE: Final = re.compile(r"compute|kernel", re.IGNORECASE)
@@ -50,6 +51,7 @@ def identifier(text: str) -> int | str:
 
 def lane_kind(process: str, thread: str, categories: Collection[str]) -> LaneKind:
     """Return the kind of a thread, from its names as TensorFlow, XLA and Kineto give them and from what ran on it."""
+    process = without_machine(process)
     place = f"{process} {thread}"
     if process in ("Spans", "Traces", "Allocators", "Tensors", _NO_PROCESS) or process.endswith(" Tensors"):
         return "other"
@@ -59,6 +61,11 @@ def lane_kind(process: str, thread: str, categories: Collection[str]) -> LaneKin
     if DEVICE_CATEGORIES.intersection(categories) or (_STREAM.search(place) and on_device):
         return "stream"
     return "device" if on_device else "host"
+
+
+def without_machine(process: str) -> str:
+    """Return the name of a process without that of its machine, which may be "gpu-node-12"."""
+    return _MACHINE.sub("", process)
 
 
 def order_and_name(

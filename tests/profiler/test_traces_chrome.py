@@ -346,6 +346,8 @@ def test_lanes_are_named_and_ordered_by_metadata() -> None:
         ("/device:GPU:0", "Stream #8(MemcpyH2D)", "memcpy"),
         ("/device:TPU:0", "XLA Ops", "device"),
         ("/host:CPU", "python", "host"),
+        ("gpu-node-12 (process 7)", "MainThread", "host"),
+        ("memcpy-1 (process 7)", "CUDA stream feeder", "host"),
         ("/device:CPU:0 Tensors", "0", "other"),
     ],
 )

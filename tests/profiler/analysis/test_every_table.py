@@ -90,6 +90,17 @@ def test_metrics_of_the_small_step() -> None:
     assert list(metrics(trace(*events()), ("gpu_idle",))) == ["gpu_idle"]
 
 
+def test_a_machine_called_gpu_is_no_gpu() -> None:
+    def memory(process: str, pid: int, used: int) -> tuple[Event, Event]:
+        return (
+            {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": process}},
+            {"ph": "C", "name": "memory (bytes)", "pid": pid, "ts": 0, "args": {"used": used}},
+        )
+
+    found = trace(operator("a", 0, 1), *memory("GPU-1 (process 7)", 7, 900), *memory("/device:GPU:0", 8, 5))
+    assert metrics(found, ("memory_peak",))["memory_peak"].value == 5
+
+
 def test_the_overview_leaves_out_what_the_trace_does_not_tell() -> None:
     names = overview(trace(operator("a", 0, 10)))["name"].to_list()
     assert "cpu_exec" in names
