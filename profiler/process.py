@@ -67,6 +67,8 @@ _process: Final = _Process()
 
 def _forget_in_child() -> None:
     """Forget the recording in a forked child, which must not end its parent's."""
+    if _process.session is not None:
+        _process.session.host.end_collections()
     _process.lock = threading.Lock()
     _process.session = _process.profile = _process.host = None
 

@@ -93,7 +93,7 @@ class HostCollector:
         A last step in which nothing was recorded is left out: it began when the previous one ended, and the program
         never used it.
         """
-        gc.callbacks.remove(self._on_collection)
+        self.end_collections()
         stopped = self.now()
         with self._lock:
             threads = [(lane, scopes.copy()) for lane, scopes in self._threads]
@@ -106,6 +106,10 @@ class HostCollector:
         ]
         last = max((record.start_ns for record in scopes + collections + slices), default=0) - self._wall_offset
         return Collected([*self._step_records(steps, last_step_end, stopped, last), *scopes, *slices, *collections])
+
+    def end_collections(self) -> None:
+        """Record no more garbage collections."""
+        gc.callbacks.remove(self._on_collection)
 
     def add_slice(
         self,

@@ -1,4 +1,5 @@
 import dataclasses
+import gc
 import multiprocessing
 import multiprocessing.popen_fork
 import os
@@ -286,6 +287,16 @@ def test_a_forked_child_does_not_end_the_recording_of_its_parent(tmp_path: Path)
     assert [path.name for path in tmp_path.glob("plugins/profile/*/*")] == [
         Path(profile.recordings[0].trace_path).name,
     ]
+
+
+def test_garbage_collections_of_a_forked_child_are_not_kept(tmp_path: Path) -> None:
+    before = gc.callbacks.copy()
+    with profiler.Profile(tmp_path, collectors=[]):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0 if gc.callbacks == before else 1)
+        _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 def test_a_child_that_outlives_the_recording_stops_to_record(recorded: Recorded) -> None:
