@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from stepscope.profiler.collectors.base import FIRST_MADE_UP_THREAD, HOST_DEVICE, Lane, Record
+from stepscope.profiler.collectors.host import plain_text
 
 OVERHEAD_LANE: Final = Lane(HOST_DEVICE, FIRST_MADE_UP_THREAD + 256, "profiler overhead")
 """Time taken by the profiling library itself, as it reports it."""
@@ -78,7 +79,7 @@ def thread_names(native_ids: Iterable[int] = (), *, known: Mapping[int, str] | N
     names = dict(known or {})
     for thread in threading.enumerate():
         if thread.native_id is not None:
-            names[thread.native_id & 0xFFFF_FFFF] = thread.name.encode(errors="backslashreplace").decode()
+            names[thread.native_id & 0xFFFF_FFFF] = plain_text(thread.name)
     for native_id in native_ids:
         if native_id not in names:
             try:

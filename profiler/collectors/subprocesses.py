@@ -28,6 +28,7 @@ from stepscope.profiler.collectors.base import (
 )
 from stepscope.profiler.collectors.child_hooks import listen
 from stepscope.profiler.collectors.forked_scopes import ForkedScope, ForkedScopes
+from stepscope.profiler.collectors.host import plain_text
 from stepscope.profiler.collectors.patching import Patches
 from stepscope.profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sampler, checked_interval_ns
 
@@ -338,7 +339,7 @@ def _read_names(child: _Child, process: psutil.Process) -> None:
 
 def _short(text: str, length: int = _NAME_LENGTH) -> str:
     """Return text on one line, of at most ``length`` characters."""
-    plain = " ".join(text.encode(errors="backslashreplace").decode().split())
+    plain = " ".join(plain_text(text).split())
     return plain if len(plain) <= length else plain[: length - 1] + "…"
 
 

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.profiler.collectors.host import plain_text
 from stepscope.profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
 from stepscope.profiler.traces.compression import unpacked, zstd_compress
 from stepscope.profiler.traces.error import TraceError
@@ -114,17 +115,17 @@ def encode_cache(trace: Trace) -> bytes:
         for start in range(0, len(trace), BLOCK)
     ]
     header = _Header(
-        names=[_text(name) for name in trace.names],
-        categories=[_text(category) for category in trace.categories],
+        names=[plain_text(name) for name in trace.names],
+        categories=[plain_text(category) for category in trace.categories],
         lanes=[
-            _StoredLane(_text(e.process), _text(e.name), _place(e.pid), _place(e.tid), e.kind, e.depths)
+            _StoredLane(plain_text(e.process), plain_text(e.name), _place(e.pid), _place(e.tid), e.kind, e.depths)
             for e in trace.lanes
         ],
-        steps=[_StoredStep(e.number, _text(e.name), e.start_ns, e.duration_ns) for e in trace.steps],
-        counters=[(_text(e.process), _text(e.name), _text(e.series)) for e in trace.counters],
-        counts={_text(reason): count for reason, count in trace.losses.counts.items()},
-        notes=[_text(note) for note in trace.losses.notes],
-        examples={_text(reason): _text(example) for reason, example in trace.losses.examples.items()},
+        steps=[_StoredStep(e.number, plain_text(e.name), e.start_ns, e.duration_ns) for e in trace.steps],
+        counters=[(plain_text(e.process), plain_text(e.name), plain_text(e.series)) for e in trace.counters],
+        counts={plain_text(reason): count for reason, count in trace.losses.counts.items()},
+        notes=[plain_text(note) for note in trace.losses.notes],
+        examples={plain_text(reason): plain_text(example) for reason, example in trace.losses.examples.items()},
         metadata=_writable(dict(trace.metadata), 0),
         epoch_ns=trace.epoch_ns,
         columns=columns,
@@ -147,27 +148,23 @@ def _packed(arguments: dict[str, Any]) -> bytes:
         return msgspec.msgpack.encode(_writable(arguments, 0))
 
 
-def _text(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
 def _place(identifier: int | str) -> int | str:
-    return _text(identifier) if isinstance(identifier, str) else identifier
+    return plain_text(identifier) if isinstance(identifier, str) else identifier
 
 
 def _writable(value: Any, depth: int) -> Any:
     """Return the value with text in place of what msgpack cannot hold."""
     if isinstance(value, str):
-        return _text(value)
+        return plain_text(value)
     if isinstance(value, bool) or value is None or isinstance(value, float):
         return value
     if isinstance(value, int):
         return value if -(1 << 63) <= value < 1 << 64 else str(value)
     if isinstance(value, Mapping) and depth < 100:
-        return {_text(str(key)): _writable(entry, depth + 1) for key, entry in value.items()}
+        return {plain_text(str(key)): _writable(entry, depth + 1) for key, entry in value.items()}
     if isinstance(value, list | tuple) and depth < 100:
         return [_writable(entry, depth + 1) for entry in value]
-    return _text(str(value)[:10_000])
+    return plain_text(str(value)[:10_000])
 
 
 def read_cache(data: bytes, *, name: str) -> Trace:

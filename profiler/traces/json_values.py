@@ -1,6 +1,7 @@
 """Convert spans of JSON text to columns: times to integers, and texts to the numbers of unique texts."""
 
 import json
+import re
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +13,12 @@ from stepscope.summary.kernels import kernel
 
 UNREADABLE_TIME: Final = np.iinfo(np.int64).min
 """Marks a time that is missing or not a number."""
+
+
+_HALVES: Final = re.compile(
+    rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
+"""Escapes in JSON, of which the group is half a character: a surrogate without the other."""
 
 
 @kernel()
@@ -241,13 +248,15 @@ class Interner:
 def decode_json(text: bytes) -> Any:
     """Decode a JSON value, accepting control characters in strings, NaN and Infinity.
 
-    Return None if the text is not JSON.
+    Halves of characters (lone surrogates), which UTF-8 cannot encode, become their escapes. Return None if the text is
+    not JSON.
     """
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return json.loads(text, strict=False)
+        escaped = text.decode("utf-8", "surrogatepass").encode(errors="backslashreplace")
+        return json.loads(_HALVES.sub(lambda found: b"\\" * bool(found[1]) + found[0], escaped), strict=False)
     except (ValueError, RecursionError):
         return None

@@ -826,6 +826,16 @@ def test_objects_that_are_no_events_are_counted_among_events() -> None:
     assert explain("object that is not an event")
 
 
+def test_halves_of_characters_become_their_escapes() -> None:
+    """A file name that is not UTF-8 once made most analyses of its trace fail."""
+    texts = rb'"file\udce9.py \ud83d\ude00 \ud83d\\ud83d\n\uD83D"', b'"file\xed\xb3\xa9"'
+    event = b'{"ph":"X","name":%b,"ts":0,"dur":1,"pid":1,"tid":1,"args":{"a":[%b]}}' % texts
+    trace = read_trace(b'{"traceEvents":[%b],"half \\ud83d":1}' % event, name="halves")
+    assert trace.names == ("file\\udce9.py \N{GRINNING FACE} \\ud83d\\ud83d\n\\uD83D",)
+    assert trace.arguments[0] == {"a": ["file\\udce9"]}
+    assert trace.metadata == {"half \\ud83d": 1}
+
+
 def test_control_characters_in_strings_are_read() -> None:
     first = '{"ph":"X","name":"two\nlines","ts":0,"dur":1,"args":{"code":"a\n\tb\x01","n":1}}'
     text = f'[{first},\n{{"ph":"X","name":"\\u0061\n","ts":2,"dur":1}}]'
