@@ -105,17 +105,17 @@ class Session:
             for collector in self._collectors:
                 collector.start(clock)
                 self._started.append(collector)
+            for collector in self._optional_collectors:
+                try:
+                    collector.start(clock)
+                except UserError as error:
+                    self._notes.append(str(error))
+                else:
+                    self._started.append(collector)
+            self.host.begin_step(self._first_step)
         except BaseException:
             self._stop_collectors()
             raise
-        for collector in self._optional_collectors:
-            try:
-                collector.start(clock)
-            except UserError as error:
-                self._notes.append(str(error))
-            else:
-                self._started.append(collector)
-        self.host.begin_step(self._first_step)
         if self._delay_ns:
             self._kept_from_ns = self._clock.perf_counter_ns() + self._wall_offset_ns + self._delay_ns
 

@@ -376,8 +376,11 @@ def test_counters_end_with_the_recording_and_begin_with_what_they_told_last(tmp_
 
 
 class FailingCollector:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
     def start(self, clock: RecordingClock) -> None:
-        raise UserError("no device")
+        raise self.error
 
     def stop(self) -> Collected:
         raise AssertionError("it never started")
@@ -386,7 +389,10 @@ class FailingCollector:
 def test_a_collector_that_cannot_start_stops_the_others(tmp_path: Path) -> None:
     callbacks = gc.callbacks.copy()
     with pytest.raises(UserError, match="no device"):
-        Session(tmp_path, collectors=[FailingCollector()]).start()
+        Session(tmp_path, collectors=[FailingCollector(UserError("no device"))]).start()
+    assert gc.callbacks == callbacks
+    with pytest.raises(ImportError, match="no library"):
+        Session(tmp_path, optional_collectors=[FailingCollector(ImportError("no library"))]).start()
     assert gc.callbacks == callbacks
 
 
