@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.reached_sums import reached_sums
 from stepscope.profiler.analysis.reasons import NO_STEP_STATS
 from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.trace import Trace
@@ -107,7 +108,7 @@ def tfprof(trace: Trace | Facts, *, view: View = "scope") -> "pl.DataFrame":
         case "scope":
             rows = _scopes(nodes)
         case "graph":
-            rows = [_row(name, node, _needed(name, nodes)) for name, node in nodes.items()]
+            rows = [_row(name, node, total) for (name, node), total in zip(nodes.items(), _needed(nodes), strict=True)]
         case "op":
             rows = _ops(nodes)
         case _:
@@ -140,18 +141,19 @@ def _scopes(nodes: Mapping[str, _Node]) -> list[dict[str, Any]]:
     return [_row(scope, nodes.get(scope, _Node()), total) for scope, total in totals.items()]
 
 
-def _needed(name: str, nodes: Mapping[str, _Node]) -> int:
-    """Return the time of a node and of all nodes reached through its inputs."""
-    seen, waiting, total = {name}, [name], 0
-    while waiting:
-        node = nodes[waiting.pop()]
-        total += node.cpu_ns + node.accelerator_ns
-        for source in node.inputs:
-            known = source if source in nodes else source.rpartition("/_")[0]
-            if known in nodes and known not in seen:
-                seen.add(known)
-                waiting.append(known)
-    return total
+def _needed(nodes: Mapping[str, _Node]) -> list[int]:
+    """Return, for each node, its time and that of all nodes reached through its inputs."""
+    numbers = {name: number for number, name in enumerate(nodes)}
+    edges = []
+    for number, node in enumerate(nodes.values()):
+        for name in node.inputs:
+            known = name if name in nodes else name.rpartition("/_")[0]
+            if known in nodes:
+                edges.append((number, numbers[known]))
+    source, target = np.array(edges, np.int64).reshape(-1, 2).T
+    times = np.array([node.cpu_ns + node.accelerator_ns for node in nodes.values()], np.int64)
+    needed: list[int] = reached_sums(source, target, times).tolist()
+    return needed
 
 
 def _ops(nodes: Mapping[str, _Node]) -> list[dict[str, Any]]:
@@ -217,10 +219,11 @@ def _operations(facts: Facts, graph: GraphDef | None) -> Iterable[dict[str, Any]
 
 
 def _expensive(facts: Facts) -> Iterable[dict[str, Any]]:
-    for view, noun in (("op", "operation type"), ("graph", "operation")):
-        table = tfprof(facts, view="op" if view == "op" else "graph").sort("self_ns", "name", descending=[True, False])
-        whole = int(table["self_ns"].sum())
-        for row in table.head(_TOP).to_dicts():
+    nodes = facts.once(_nodes)
+    own = [_row(name, node, 0) for name, node in nodes.items()]
+    for rows, noun in ((_ops(nodes), "operation type"), (own, "operation")):
+        whole = sum(row["self_ns"] for row in rows)
+        for row in sorted(rows, key=lambda row: (-row["self_ns"], row["name"]))[:_TOP]:
             share = row["self_ns"] / whole if whole else 0.0
             yield {
                 "checker": "expensive_operation",

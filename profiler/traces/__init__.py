@@ -48,6 +48,7 @@ KERNELS: Final = Group(
         "stepscope.profiler.analysis.distinct_arguments",
         "stepscope.profiler.analysis.longest_path",
         "stepscope.profiler.analysis.memory",
+        "stepscope.profiler.analysis.reached_sums",
         "stepscope.profiler.analysis.row_loops",
         "stepscope.profiler.analysis.windows",
     ],

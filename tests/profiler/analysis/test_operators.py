@@ -2,14 +2,18 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.flops import flops_of
 from stepscope.profiler.analysis.operators import operator_calls, operators
+from stepscope.profiler.analysis.reached_sums import reached_sums
 from stepscope.profiler.analysis.roofline import roofline
 from stepscope.profiler.analysis.tfprof import advice, tfprof
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import trace_of_step_stats
+from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
 from stepscope.summary.proto.graph_pb2 import GraphDef
 from stepscope.summary.proto.step_stats_pb2 import StepStats
 from tests.profiler.analysis.kineto import activity, event, launch, operator, trace
@@ -128,6 +132,24 @@ def test_tfprof_views() -> None:
         ("Rsqrt", 3_000),
         ("Const", 2_000),
     ]
+
+
+def test_what_a_node_reaches_counts_once() -> None:
+    # 0 needs 1 and 2, which both need 3; 4 and 5 need each other and 3; 6 needs nothing.
+    source, target = np.array([(0, 1), (0, 2), (1, 3), (2, 3), (4, 5), (5, 4), (5, 3)]).T
+    weight = np.array([1, 10, 100, 1_000, 10_000, 100_000, 1_000_000])
+    assert reached_sums(source, target, weight).tolist() == [1_111, 1_010, 1_100, 1_000, 111_000, 111_000, 1_000_000]
+
+
+def test_the_graph_view_can_be_cancelled_and_the_advisor_does_without_it() -> None:
+    facts = Facts(small_graph())
+    advised = advice(facts)
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with cancellable(cancellation):
+        assert advice(facts).equals(advised)
+        with pytest.raises(Cancelled):
+            tfprof(facts, view="graph")
 
 
 def test_the_advisor() -> None:
