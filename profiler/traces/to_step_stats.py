@@ -2,7 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Final
 
 import numpy as np
@@ -36,10 +37,11 @@ def step_stats_of_trace(trace: Trace) -> StepStats:
     inputs = _inputs(trace)
     places = [_place(lane) for lane in trace.lanes]
     threads: dict[tuple[str, int], int] = {}
+    numbers: dict[str, Iterator[int]] = defaultdict(count)
     for index, lane in enumerate(trace.lanes):
         if places[index][1] or _holds_tensors(lane):
             continue
-        thread = threads[places[index][0], index] = sum(1 for place, _ in threads if place == places[index][0])
+        thread = threads[places[index][0], index] = next(numbers[places[index][0]])
         if lane.name != "operations":
             device(places[index][0]).thread_names[thread] = lane.name
     epoch = trace.epoch_ns or 0
