@@ -6,8 +6,8 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -28,6 +28,7 @@ MOST_TRACE_BYTES: Final = 8 << 30
 """Maximum unpacked size; also the limit for reading a trace."""
 _MOST_SUMMARY_BYTES: Final = 1 << 20
 _MOST_NOTES: Final = 100
+_MOST_NOTE_CHARACTERS: Final = 1000
 _BLOCK: Final = 1 << 20
 _STEP_TAG: Final = re.compile(r"step_-?[0-9]{1,19}")
 _LENGTH: Final = struct.Struct("<Q")
@@ -39,13 +40,22 @@ class AnswerError(Exception):
 
 
 @dataclass(frozen=True)
+class CapturedSteps:
+    """How many steps were recorded, and their lowest and highest number; None if there are none."""
+
+    count: int
+    first: int | None
+    last: int | None
+
+
+@dataclass(frozen=True)
 class CapturedFiles:
     """The files written into the log directory, and what the process reported about the recording."""
 
     trace_path: Path
     host: str
     pid: int
-    steps: tuple[int, ...]
+    steps: CapturedSteps
     records: int
     unfinished: int
     """Number of scopes and steps that were still open at the end."""
@@ -67,12 +77,13 @@ def pack(recording: Recording, folder: Path, process: dict[str, str | int], arch
         process: "host" and "pid" of the recorded process.
         archive: the file to write the archive to.
     """
+    steps = recording.steps
     about = {
         **process,
-        "steps": recording.steps,
+        "steps": asdict(CapturedSteps(len(steps), min(steps, default=None), max(steps, default=None))),
         "records": recording.records,
         "unfinished": recording.unfinished,
-        "notes": recording.notes,
+        "notes": _bounded(recording.notes),
     }
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         packed.writestr(SUMMARY_NAME, json.dumps(about))
@@ -128,7 +139,7 @@ def _unpack(packed: zipfile.ZipFile, logdir: Path, begin_ns: int, tag_suffix: st
         trace_path=trace_path,
         host=host,
         pid=_whole(about.get("pid")),
-        steps=tuple(_whole(step) for step in steps) if isinstance(steps := about.get("steps"), list) else (),
+        steps=_steps(about.get("steps")),
         records=_whole(about.get("records")),
         unfinished=_whole(about.get("unfinished")),
         step_stats=step_stats,
@@ -167,8 +178,10 @@ def printable(text: str) -> str:
 
 def _about(packed: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> dict[str, Any]:
     found = [entry for entry in entries if entry.filename == SUMMARY_NAME]
-    if len(found) != 1 or found[0].file_size > _MOST_SUMMARY_BYTES:
+    if len(found) != 1:
         raise AnswerError(f"it has no {SUMMARY_NAME}")
+    if (size := found[0].file_size) > _MOST_SUMMARY_BYTES:
+        raise AnswerError(f"its {SUMMARY_NAME} is {size:,} bytes; expected no more than {_MOST_SUMMARY_BYTES:,}")
     try:
         about = json.loads(packed.read(found[0]))
     except (ValueError, RecursionError) as error:
@@ -180,8 +193,17 @@ def _about(packed: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> dict[str,
 
 def _notes(about: dict[str, Any]) -> Iterator[str]:
     notes = about.get("notes")
-    for note in (notes if isinstance(notes, list) else [])[:_MOST_NOTES]:
-        yield printable(str(note)[:1000])
+    yield from map(printable, _bounded(notes if isinstance(notes, list) else []))
+
+
+def _bounded(notes: Sequence[object]) -> list[str]:
+    return [str(note)[:_MOST_NOTE_CHARACTERS] for note in notes[:_MOST_NOTES]]
+
+
+def _steps(value: object) -> CapturedSteps:
+    about = value if isinstance(value, dict) else {}
+    count = _whole(about.get("count"))
+    return CapturedSteps(count, *(_whole(about.get(name)) if count else None for name in ("first", "last")))
 
 
 def _whole(value: object) -> int:

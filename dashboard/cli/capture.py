@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from stepscope.dashboard.server.numbers import count, counted
+from stepscope.profiler.capture_files import CapturedSteps
 from stepscope.profiler.capture_request import (
     DEFAULT_PORT,
     MOST_SECONDS,
@@ -227,13 +228,13 @@ def _report(capture: Capture) -> list[str]:
     ]
 
 
-def steps_text(steps: Sequence[int]) -> str:
+def steps_text(steps: CapturedSteps) -> str:
     """Return the steps of a recording in words: "step 7", "20 steps, 12 to 31"."""
-    if not steps:
+    if not steps.count:
         return "no steps"
-    if len(steps) == 1:
-        return f"step {steps[0]}"
-    return f"{counted(len(steps), 'step')}, {min(steps)} to {max(steps)}"
+    if steps.count == 1:
+        return f"step {steps.first}"
+    return f"{counted(steps.count, 'step')}, {steps.first} to {steps.last}"
 
 
 def _advised(error: CaptureError) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from stepscope.dashboard.cli.capture import CaptureVerb, duration_ms, request_of, steps_text
 from stepscope.dashboard.cli.main import main
+from stepscope.profiler.capture_files import CapturedSteps
 from stepscope.profiler.capture_request import CaptureOptions, CaptureRequest
 from stepscope.profiler.server import start
 from stepscope.profiler.traces import load_trace
@@ -158,4 +159,5 @@ def test_arguments_that_are_none(arguments: list[str], said: str, capsys: pytest
 
 
 def test_steps_in_words() -> None:
-    assert [steps_text(steps) for steps in ((), (7,), (7, 8, 9))] == ["no steps", "step 7", "3 steps, 7 to 9"]
+    steps = (CapturedSteps(0, None, None), CapturedSteps(1, 7, 7), CapturedSteps(3, 7, 9))
+    assert [steps_text(each) for each in steps] == ["no steps", "step 7", "3 steps, 7 to 9"]

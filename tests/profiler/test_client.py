@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from stepscope.profiler import capture_files, client
-from stepscope.profiler.capture_files import AnswerError, CapturedFiles, unpack
+from stepscope.profiler.capture_files import AnswerError, CapturedFiles, CapturedSteps, pack, unpack
 from stepscope.profiler.capture_request import CaptureOptions, CaptureRequest
 from stepscope.profiler.client import Address, Capture, CaptureError, Client, capture_all, check_writable, parse_address
 from stepscope.profiler.server import start
+from stepscope.profiler.session import Recording
 from stepscope.summary import SummaryWriter
 from stepscope.summary.errors import UserError
 from stepscope.summary.logdir import Logdir
@@ -32,7 +33,7 @@ TRACE = gzip.compress(b'{"traceEvents": []}')
 ABOUT: dict[str, Any] = {
     "host": "node7",
     "pid": 12,
-    "steps": [3, 4],
+    "steps": {"count": 2, "first": 3, "last": 4},
     "records": 9,
     "unfinished": 1,
     "notes": ["a note"],
@@ -79,7 +80,7 @@ def test_what_a_process_sends_goes_into_the_log_directory(tmp_path: Path) -> Non
     logdir.mkdir()
     packed = archive(("node7.trace.json.gz", TRACE), ("events.out.tfevents.1.node7", events))
     found = unpack(packed, logdir, BEGIN_NS, tag_suffix="/node7:6009")
-    assert found == CapturedFiles(found.trace_path, "node7", 12, (3, 4), 9, 1, 2, ("a note",))
+    assert found == CapturedFiles(found.trace_path, "node7", 12, CapturedSteps(2, 3, 4), 9, 1, 2, ("a note",))
     (trace, event_path) = sorted(files_below(logdir), reverse=True)
     assert logdir / trace == found.trace_path
     assert trace.startswith("plugins/profile/2023_11_1")
@@ -88,6 +89,17 @@ def test_what_a_process_sends_goes_into_the_log_directory(tmp_path: Path) -> Non
     assert event_path.startswith("events.out.tfevents.")
     assert event_path != "events.out.tfevents.1.node7"
     assert tags_in(logdir) == ["step_3/node7:6009", "step_-4/node7:6009"]
+
+
+def test_a_recording_of_any_number_of_steps_is_taken(tmp_path: Path) -> None:
+    sent = tmp_path / "a.trace.json.gz"
+    sent.write_bytes(TRACE)
+    recording = Recording(sent, tuple(range(1_000_000)), 9, 1, ("note " * 1000,) * 1000)
+    packed = io.BytesIO()
+    pack(recording, tmp_path, {"host": "node7", "pid": 12}, packed)
+    found = unpack(packed, tmp_path / "logs", BEGIN_NS)
+    notes = ("note " * 200,) * 100
+    assert found == CapturedFiles(found.trace_path, "node7", 12, CapturedSteps(1_000_000, 0, 999_999), 9, 1, 0, notes)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +179,10 @@ def flipped() -> io.BytesIO:
         (archive(("a.trace.json.gz", TRACE), about=b"{"), "its recording.json is damaged: "),
         (archive(("a.trace.json.gz", TRACE), about=b"[" * 100_000), "its recording.json is damaged: "),
         (archive(("a.trace.json.gz", TRACE), about=[]), "its recording.json is not a JSON object"),
-        (archive(("a.trace.json.gz", TRACE), about={"notes": "x" * (1 << 20)}), "it has no recording.json"),
+        (
+            archive(("a.trace.json.gz", TRACE), about={"notes": "x" * (1 << 20)}),
+            "its recording.json is 1,048,589 bytes;",
+        ),
         (archive(*((f"{n}.tfevents.1", b"") for n in range(20))), "it has 21 files; expected no more than 16"),
         (
             archive(("a.trace.json.gz", TRACE), compression=zipfile.ZIP_DEFLATED),
@@ -230,7 +245,7 @@ def test_what_a_process_says_is_no_command_to_the_terminal(tmp_path: Path) -> No
     about = {**ABOUT, "notes": ["a\x1b[31mb\nc", 7], "steps": "many", "pid": "x", "records": True}
     found = unpack(archive(("a.trace.json.gz", TRACE), about=about), tmp_path, BEGIN_NS)
     assert found.notes == ("a [31mb c", "7")
-    assert (found.steps, found.pid, found.records) == ((), 0, 0)
+    assert (found.steps, found.pid, found.records) == (CapturedSteps(0, None, None), 0, 0)
 
 
 # --- asking --------------------------------------------------------------------------------------------------------
@@ -406,8 +421,12 @@ def test_programs_are_captured_together(tmp_path: Path) -> None:
     assert isinstance(error, CaptureError)
     assert error.problem == "unreachable"
     tags = tags_in(tmp_path / "logs")
-    expected = [(one.address, first), (two.address, second)]
-    assert sorted(tags) == sorted(f"step_{step}/{address}" for address, done in expected for step in done.files.steps)
+    expected = [
+        f"step_{step}/{address}"
+        for address, done in ((one.address, first), (two.address, second))
+        for step in (done.files.steps.first, done.files.steps.last)
+    ]
+    assert sorted(tags) == sorted(expected)
 
 
 @pytest.mark.parametrize(

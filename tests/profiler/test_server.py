@@ -84,23 +84,25 @@ def test_a_duration_of_a_training_program_is_recorded_in_whole_steps(tmp_path: P
     assert files.host == socket.gethostname()
     assert files.notes == ()
     assert files.unfinished == 0
-    first, last = files.steps[0], files.steps[-1]
+    first, last = files.steps.first, files.steps.last
+    assert first is not None
+    assert last is not None
     assert first >= FIRST_STEP
-    assert files.steps == tuple(range(first, last + 1))
-    assert files.step_stats == len(files.steps)
+    steps = range(first, last + 1)
+    assert files.step_stats == files.steps.count == len(steps)
 
     trace = load_trace(str(files.trace_path))
     names = [trace.names[name_id] for name_id in trace.name_id]
-    assert sorted(set(names) - {"backward", "forward"}) == [f"ProfilerStep#{step}" for step in files.steps]
+    assert sorted(set(names) - {"backward", "forward"}) == [f"ProfilerStep#{step}" for step in steps]
     # Each step is whole: both scopes of every step are there.
-    assert names.count("forward") == names.count("backward") == len(files.steps)
+    assert names.count("forward") == names.count("backward") == len(steps)
     assert len(names) == files.records
     assert {lane.name for lane in trace.lanes} == {"steps", "MainThread"}
 
     assert files.trace_path.relative_to(tmp_path / "logs").parts[:2] == ("plugins", "profile")
     (run,) = Logdir(tmp_path / "logs").update().runs.values()
     assert [(series.tag, series.steps.tolist()) for series in run.series.values()] == [
-        (f"step_{step}", [step]) for step in files.steps
+        (f"step_{step}", [step]) for step in steps
     ]
 
 
@@ -110,8 +112,10 @@ def test_so_many_steps_of_a_training_program_are_recorded(tmp_path: Path) -> Non
         request = CaptureRequest(steps=3, options=PLAIN)
         first = client.capture(request, tmp_path / "logs", 0)
         second = client.capture(request, tmp_path / "logs", 0)
-    assert len(first.files.steps) == len(second.files.steps) == 3
-    assert second.files.steps[0] > first.files.steps[-1]
+    assert first.files.steps.count == second.files.steps.count == 3
+    assert first.files.steps.last is not None
+    assert second.files.steps.first is not None
+    assert second.files.steps.first > first.files.steps.last
     assert first.files.trace_path.parent == second.files.trace_path.parent
     assert second.files.trace_path.name == f"{first.files.host}.2.trace.json.gz"
 
