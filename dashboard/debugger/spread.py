@@ -13,6 +13,7 @@ from stepscope.summary.debugger.recordings import RecordedData
 from stepscope.summary.kinds.debug import histogram_tag, value_tag
 from stepscope.summary.kinds.histogram import PLUGIN_NAME as HISTOGRAMS
 from stepscope.summary.kinds.histogram import Histogram
+from stepscope.summary.kinds.histogram_binning import range_scale
 from stepscope.summary.series import Series
 
 MOST_LOOKED_AT: Final = 200
@@ -100,8 +101,9 @@ def evenly(buckets: NDArray[np.float64], bins: int = BINS) -> tuple[NDArray[np.f
     low, high = float(used[0, 0]), float(used[-1, 1])
     if not low < high:
         return np.array([low, high]), np.array([used[:, 2].sum()])
-    edges = np.linspace(low, high, bins + 1)
+    scale = range_scale(low, high)
+    edges = np.linspace(low * scale, high * scale, bins + 1)
     ends = np.cumsum(used[:, 2])
-    knots = used[:, :2].reshape(-1)
+    knots = used[:, :2].reshape(-1) * scale
     below = np.stack([ends - used[:, 2], ends], axis=1).reshape(-1)
-    return edges, np.diff(np.interp(edges, knots, below))
+    return edges / scale, np.diff(np.interp(edges, knots, below))

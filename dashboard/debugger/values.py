@@ -7,6 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.kinds.histogram_binning import equal_width_buckets
+
 MOST_SIDE: Final = 128
 """Maximum number of rows and columns of a slice; larger ones are joined to blocks, shown by their worst element."""
 MOST_NUMBERS: Final = 1_024
@@ -56,8 +58,7 @@ def shown_value(value: NDArray[np.generic], at: Sequence[int] = ()) -> ShownValu
         table = table.reshape(1, -1) if table.ndim < 2 else table
     flat = _real(value.reshape(-1)[:MOST_SPREAD])
     rows, columns = (max(-(-length // MOST_SIDE), 1) for length in table.shape)
-    finite = flat[np.isfinite(flat)]
-    counts, edges = np.histogram(finite, BINS) if len(finite) else (np.zeros(0, np.int64), np.zeros(0))
+    edges, counts = _even_bins(flat[np.isfinite(flat)])
     return ShownValue(
         tuple(value.shape),
         str(value.dtype),
@@ -66,12 +67,20 @@ def shown_value(value: NDArray[np.generic], at: Sequence[int] = ()) -> ShownValu
         _blocks(table, rows, columns),
         (rows, columns),
         table.reshape(-1)[:MOST_NUMBERS],
-        edges.astype(np.float64),
-        counts.astype(np.int64),
+        edges,
+        counts,
         int(np.isnan(flat).sum()),
         int(np.isinf(flat).sum()),
         len(flat),
     )
+
+
+def _even_bins(finite: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return edges and counts of equal bins: one without width if all elements are equal, none without elements."""
+    if not len(finite):
+        return np.zeros(0), np.zeros(0, np.int64)
+    buckets = equal_width_buckets(finite, BINS if finite.min() < finite.max() else 1)
+    return np.append(buckets[:, 0], buckets[-1, 1]), buckets[:, 2].astype(np.int64)
 
 
 def _real(value: NDArray[np.generic]) -> NDArray[np.float64]:

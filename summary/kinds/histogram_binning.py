@@ -6,6 +6,7 @@ are compared with edges at all. A float64 is rounded to float32 to find its cell
 number and an edge in different cells compare as their cells do, and those in the same cell are compared in float64.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -141,8 +142,7 @@ def equal_width_buckets(numbers: Floats, count: int) -> NDArray[np.float64]:
         buckets[:, :2] = largest
         buckets[-1, 2] = len(numbers)
         return buckets
-    # In quarters if the range is beyond float64; only then, as quarters of subnormals are not exact.
-    scale = 1.0 if np.isfinite(largest - smallest) else 0.25
+    scale = range_scale(smallest, largest)
     edges = np.linspace(smallest * scale, largest * scale, count + 1) / scale
     edges[-1] = largest
     buckets[:, 0], buckets[:, 1] = edges[:-1], edges[1:]
@@ -150,6 +150,12 @@ def equal_width_buckets(numbers: Floats, count: int) -> NDArray[np.float64]:
         chunk = numbers[begin : begin + _CHUNK].astype(np.float64)
         buckets[:, 2] += _counts_of_equal_widths(chunk, smallest, largest, scale, count)
     return buckets
+
+
+def range_scale(smallest: float, largest: float) -> float:
+    """Return the factor for finite numbers with which float64 can hold their range, a power of two."""
+    # Quarters only if the range is beyond float64, as quarters of subnormals are not exact.
+    return 1.0 if math.isfinite(largest - smallest) else 0.25
 
 
 def _counts_of_equal_widths(

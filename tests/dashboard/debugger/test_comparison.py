@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stepscope.dashboard.debugger.comparison import compare
 from stepscope.dashboard.debugger.lines import MarkedLine, code_of, marked_lines
@@ -125,6 +126,28 @@ def test_a_large_value_is_shown_by_the_worst_of_each_block() -> None:
     assert (shown.slice.shape, shown.block) == ((100, 5), (3, 1))
     assert (shown.slice[1, 0], shown.slice[2, 2]) == (2, -4)
     assert np.isnan(shown.slice[99, 4])
+
+
+@pytest.mark.parametrize(
+    ("value", "edges", "counts"),
+    [
+        (np.array([3, np.nan]), [3, 3], [1]),
+        (np.full(5, 1e20, np.float32), [np.float32(1e20)] * 2, [5]),
+        (np.array([2**60, 2**60 + 1]), [2**60] * 2, [2]),
+        (np.array([np.inf]), [], []),
+    ],
+)
+def test_equal_elements_are_in_one_bin(value: NDArray[np.generic], edges: list[float], counts: list[int]) -> None:
+    shown = shown_value(value)
+    assert (shown.edges.tolist(), shown.counts.tolist()) == (edges, counts)
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (1 - 2**-53, 1.0), (-1.7e308, 1.7e308), (0.0, 5e-324)])
+def test_elements_are_counted_in_even_bins_however_far_apart(ends: tuple[float, float]) -> None:
+    shown = shown_value(np.array([ends[0], ends[0], ends[1]]))
+    assert (shown.edges[0], shown.edges[-1], len(shown.edges)) == (*ends, 41)
+    assert bool((np.diff(shown.edges / 4) >= 0).all())
+    assert shown.counts.tolist() == [2, *[0] * 38, 1]
 
 
 @pytest.mark.parametrize("value", [np.float32(3), np.zeros(0), np.zeros((2, 0, 3)), np.ones(3, bool), np.ones(2) * 1j])
