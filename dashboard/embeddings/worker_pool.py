@@ -89,7 +89,8 @@ class WorkerPool:
 
     def warm(self) -> None:
         """Start a worker if there is none, so that one is ready when needed."""
-        with self._lock:
+        # If none can be started, the job that needs it says so.
+        with self._lock, contextlib.suppress(OSError):
             if not self._workers and not self._closed and not self._is_over():
                 self._start_worker()
 
@@ -184,12 +185,15 @@ class WorkerPool:
                     self._say(entry.job, "suspend")
                 return
             try:
-                self._assign(self._queue.popleft(), entry or self._start_worker())
+                entry = entry or self._start_worker()
             except OSError as error:
                 _log.exception("no worker of the projector can be started")
                 for job in self._queue:
+                    self._points.release(job.holder)
                     self._set(job, "failed", f"No process can be started for this ({error}). Try again later.")
                 self._queue.clear()
+                return
+            self._assign(self._queue.popleft(), entry)
 
     def _start_worker(self) -> _Worker:
         entry = _Worker(WorkerProcess(self._hear, self._ended))

@@ -236,6 +236,22 @@ def test_a_worker_that_is_killed_is_told_of_and_replaced(make_jobs: Callable[...
     assert settled(jobs, jobs.submit(tsne_plan(10))[0].key)["state"] == "done"
 
 
+def test_a_job_for_which_no_worker_can_be_started_fails_and_can_be_started_again(
+    make_jobs: Callable[..., Jobs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = make_jobs()
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", "/no/python")
+        jobs.warm()
+        reported = settled(jobs, jobs.submit(tsne_plan(10))[0].key)
+    assert (reported["state"], reported["message"]) == (
+        "failed",
+        "No process can be started for this ([Errno 2] No such file or directory: '/no/python'). Try again later.",
+    )
+    assert jobs.workers() == []
+    assert settled(jobs, jobs.submit(tsne_plan(10))[0].key)["state"] == "done"
+
+
 def test_what_goes_wrong_in_a_worker_is_a_sentence(make_jobs: Callable[..., Jobs]) -> None:
     jobs = make_jobs()
 
