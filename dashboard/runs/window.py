@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Final, TypeAlias, TypeVar
 
 from stepscope.dashboard.page.state import DEFAULT_RUNS
@@ -15,6 +14,7 @@ from stepscope.dashboard.runs import settings
 from stepscope.dashboard.runs.facts import FactValue, Field, MetricField
 from stepscope.dashboard.runs.grouping import RunGroup
 from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.server.numbers import mean_of
 
 FIRST_ROWS: Final = 1_000
 """Number of rows sent to a page before it requests more."""
@@ -95,7 +95,7 @@ def shared_value(values: Sequence[FactValue], field: Field) -> tuple[FactValue, 
     present = [value for value in values if value is not None]
     if not isinstance(field, MetricField) or not all(isinstance(value, float) for value in present):
         return None, True
-    mean = fmean(float(value) for value in present)
+    mean = mean_of([float(value) for value in present])
     return (mean if math.isfinite(mean) else None), True
 
 

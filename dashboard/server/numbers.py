@@ -1,6 +1,18 @@
-"""Numbers as text, the same everywhere."""
+"""Numbers as text, and their mean, the same everywhere."""
 
 import math
+from collections.abc import Sequence
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """Return the mean of at least one number, of any size; NaN if there are infinities of both signs."""
+    if math.inf in values and -math.inf in values:
+        return math.nan
+    try:
+        return math.fsum(values) / len(values)
+    except OverflowError:
+        # The sum is beyond float64, but no mean is.
+        return math.fsum(value / len(values) for value in values)
 
 
 def json_number(value: float) -> float | str:

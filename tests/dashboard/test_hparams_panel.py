@@ -159,6 +159,17 @@ def test_seeds_of_one_training_are_a_group_with_mean_and_deviation(tmp_path: Pat
     ]
 
 
+def test_seeds_that_diverge_both_ways_have_no_mean_or_deviation(tmp_path: Path) -> None:
+    for seed, sign in enumerate((1, -1)):
+        with SummaryWriter(str(tmp_path / f"seed_{seed}")) as writer:
+            writer.add_hparams({"seed": seed}, {"elbo": sign * math.inf}, run_name=".")
+            writer.add_scalar("loss", sign * 1.7e308, 0, double_precision=True)
+    (row,) = table(tmp_path, "hparams.metrics=elbo&hparams.metrics=loss").rows
+    assert (row.name, row.sessions) == ("seed_*", 2)
+    assert str(dict(row.metrics)) == "{'elbo': (nan, 0), 'loss': (0.0, 0)}"
+    assert dict(row.deviations) == {}
+
+
 def test_sessions_of_a_group_that_differ_say_so(tmp_path: Path) -> None:
     write_sessions(tmp_path)
     with SummaryWriter(str(tmp_path / "c")) as writer:

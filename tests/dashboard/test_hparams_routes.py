@@ -13,8 +13,11 @@ from stepscope.dashboard.tensorboard.hparams import groups as groups_of_sessions
 from stepscope.dashboard.tensorboard.hparams.experiment import experiment
 from stepscope.dashboard.tensorboard.hparams.groups import session_groups
 from stepscope.dashboard.tensorboard.hparams.sessions import FoundSession, session_message
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
 from stepscope.summary.logdir import open_logdir
 from stepscope.summary.proto.hparams_pb2 import ORDER_DESC, ListSessionGroupsRequest, Status
+from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.hparams_logs import write_experiment, write_sessions
 from tests.dashboard.routes import client_with_companions
@@ -70,6 +73,18 @@ def test_the_best_session_by_a_metric_that_none_has(tmp_path: Path) -> None:
     request = {**ALL, "aggregationType": "AGGREGATION_MIN", "aggregationMetric": {"tag": "gone"}}
     found = ask(client, "session_groups", request)["sessionGroups"]
     assert [group["metricValues"] for group in found] == [[]] * 4
+
+
+def test_the_mean_of_infinities_of_both_signs(tmp_path: Path) -> None:
+    for run, loss in (("a", math.inf), ("b", -math.inf)):
+        with SummaryWriter(str(tmp_path / run)) as writer:
+            start = start_info(checked_hparams({"lr": 0.1}))
+            start.group_name = "both"
+            writer.add_summary(Summary(value=[session_start(start)]), 0)
+            writer.add_scalar("loss", loss, 1)
+    write_experiment(tmp_path, ".", {"lr": 0.1}, ["loss"])
+    (group,) = ask(client_with_companions(tmp_path), "session_groups", ALL)["sessionGroups"]
+    assert [value["value"] for value in group["metricValues"]] == ["NaN"]
 
 
 def test_a_session_in_the_log_directory_itself(tmp_path: Path) -> None:

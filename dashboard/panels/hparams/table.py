@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
-from statistics import fmean, stdev
+from statistics import stdev
 from typing import Any, Final, TypeAlias, assert_never
 
 from stepscope.dashboard.page.colors import PALETTE, RING, RunColor
@@ -15,7 +15,7 @@ from stepscope.dashboard.panels.hparams.many import MOST_OF_GROUPS, choose, numb
 from stepscope.dashboard.panels.hparams.messages import SentRow, SentTable
 from stepscope.dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
 from stepscope.dashboard.panels.hparams.settings import STATUSES, Rows, Status, TableRequest
-from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.numbers import json_number, mean_of
 from stepscope.summary.kinds.hparams import HParamValue
 
 LOWER_IS_BETTER: Final = re.compile(
@@ -393,7 +393,7 @@ def _joined(name: str, members: Sequence[Row], how: Rows, target: str) -> Row:
         len(members),
         next((status for status in ("failure", "running", "unknown", "success") if status in statuses), "unknown"),
         min(row.start for row in members),
-        fmean(durations) if durations else None,
+        mean_of(durations) if durations else None,
         {key: only[0] for key, only in values.items() if len(only) == 1 and only[0] is not None},
         {key: tuple(text_of(value) or "not set" for value in found) for key, found in values.items() if len(found) > 1},
         _joined_metrics(members, how, target),
@@ -402,12 +402,16 @@ def _joined(name: str, members: Sequence[Row], how: Rows, target: str) -> Row:
 
 
 def _deviations(members: Sequence[Row]) -> Mapping[str, float]:
-    """Return the standard deviations of metrics that at least two sessions have, all of them finite."""
+    """Return the standard deviations of metrics that at least two sessions have, all finite, as is their range."""
     values: dict[str, list[float]] = {}
     for row in members:
         for key, (value, _) in row.metrics.items():
             values.setdefault(key, []).append(value)
-    return {key: stdev(found) for key, found in values.items() if len(found) > 1 and all(map(math.isfinite, found))}
+    return {
+        key: stdev(found)
+        for key, found in values.items()
+        if len(found) > 1 and all(map(math.isfinite, found)) and math.isfinite(max(found) - min(found))
+    }
 
 
 def _joined_metrics(members: Sequence[Row], how: Rows, target: str) -> Mapping[str, Metric]:
@@ -418,7 +422,7 @@ def _joined_metrics(members: Sequence[Row], how: Rows, target: str) -> Mapping[s
                 for key, metric in row.metrics.items():
                     found.setdefault(key, []).append(metric)
             return {
-                key: (fmean(value for value, _ in metrics), sum(step for _, step in metrics) // len(metrics))
+                key: (mean_of([value for value, _ in metrics]), sum(step for _, step in metrics) // len(metrics))
                 for key, metrics in found.items()
             }
         case "median":

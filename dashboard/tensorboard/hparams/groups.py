@@ -6,8 +6,8 @@ There may be a hundred thousand: messages are made of those that are sent alone,
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from statistics import fmean
 
+from stepscope.dashboard.server.numbers import mean_of
 from stepscope.dashboard.tensorboard.hparams.columns import (
     HParamsRequestError,
     filtered,
@@ -158,9 +158,9 @@ def _averages(members: Iterable[Iterable[MetricValue]]) -> list[MetricValue]:
     return [
         MetricValue(
             name=MetricName(group=group, tag=tag),
-            value=fmean(value.value for value in found),
+            value=mean_of([value.value for value in found]),
             training_step=sum(value.training_step for value in found) // len(found),
-            wall_time_secs=fmean(value.wall_time_secs for value in found),
+            wall_time_secs=mean_of([value.wall_time_secs for value in found]),
         )
         for (group, tag), found in values.items()
     ]

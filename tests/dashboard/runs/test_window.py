@@ -98,6 +98,8 @@ def test_a_group_has_what_its_runs_share_and_the_mean_of_a_metric() -> None:
     assert shared(1.0, True) == [(None, True), (None, True)]
     assert [differs for _, differs in shared(nan, nan)] == [False, False]
     assert shared(1e308, float("inf")) == [(None, True), (None, True)]
+    assert shared(-float("inf"), float("inf")) == [(None, True), (None, True)]
+    assert shared(1.5e308, 1.7e308) == [(None, True), (1.6e308, True)]
 
 
 def test_a_page_that_asks_for_more_rows_is_sent_only_those() -> None:
