@@ -252,11 +252,17 @@ def _columns(frame: "pl.DataFrame", named: bool) -> tuple[TableColumn, ...]:
     for place, name in enumerate(frame.columns):
         series = frame.get_column(name)
         shown = name if named else f"column {place + 1}"
-        if series.dtype.is_numeric():
+        if series.dtype.is_numeric() and not _is_beyond_floats(series):
             columns.append(TableColumn(shown, None, series.cast(float, strict=False).to_numpy().astype(np.float64)))
         else:
             columns.append(TableColumn(shown, _texts(series), None))
     return tuple(columns)
+
+
+def _is_beyond_floats(series: "pl.Series") -> bool:
+    """Return whether float64 changes some whole numbers of a column, such as ids of 19 digits."""
+    kind = series.dtype
+    return kind.is_integer() and series.cast(float).cast(kind, strict=False).ne_missing(series).any()
 
 
 def _texts(series: "pl.Series") -> list[str]:

@@ -20,7 +20,7 @@ def column_of_texts(name: str, texts: Sequence[str]) -> Column:
     categories, codes = _categories(texts)
     if numbers is None:
         return Column(name, "text", tuple(texts), None, categories, codes)
-    return Column(name, "number", None, numbers, categories, codes)
+    return Column(name, "number", _texts_of_ids(texts, numbers), numbers, categories, codes)
 
 
 def column_of_numbers(name: str, numbers: NDArray[np.float64]) -> Column:
@@ -72,6 +72,14 @@ def _numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
             return None
         some = True
     return numbers if some else None
+
+
+def _texts_of_ids(texts: Sequence[str], numbers: NDArray[np.float64]) -> tuple[str, ...] | None:
+    """Return the texts of a column if numbers change some of its digits; None for other columns, to save memory."""
+    pairs = zip(texts, numbers.tolist(), strict=True)
+    if not any(text.strip().removeprefix("-").isdecimal() and number_text(number) != text for text, number in pairs):
+        return None
+    return tuple("" if missing else text for text, missing in zip(texts, np.isnan(numbers).tolist(), strict=True))
 
 
 def _categories(texts: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:

@@ -33,7 +33,7 @@ class Column:
     name: str
     kind: ColumnKind
     texts: tuple[str, ...] | None
-    """For text columns: one text per point; "" if missing."""
+    """One text per point, "" if missing; None for numbers, except for ids such as 00501, which they change."""
     numbers: NDArray[np.float64] | None
     """For numeric columns: float64 [n]; NaN if missing."""
     categories: tuple[str, ...]

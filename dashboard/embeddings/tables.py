@@ -75,10 +75,10 @@ def table_rows(columns: Sequence[Column], rows: Rows) -> list[dict[str, Any]]:
 
 
 def _values(column: Column, rows: Rows) -> list[Any]:
-    if column.numbers is not None:
-        return [value if np.isfinite(value) else None for value in column.numbers[rows].tolist()]
-    texts = column.texts or ()
-    return [texts[row] for row in rows.tolist()]
+    if column.texts is not None:
+        return texts_of(column, rows)
+    assert column.numbers is not None
+    return [value if np.isfinite(value) else None for value in column.numbers[rows].tolist()]
 
 
 def text_values(columns: Sequence[Column], row: int) -> dict[str, str]:
@@ -120,12 +120,11 @@ def export_table(
         for name, values in zip(names, coordinates.T, strict=True):
             add(name, np.ascontiguousarray(values), pl.Float32)
     for column in columns:
-        if column.numbers is not None:
-            values = pl.Series(column.numbers[rows]).fill_nan(None)
-            add(column.name, values, pl.Float64)
+        if column.texts is not None:
+            add(column.name, texts_of(column, rows), pl.String)
         else:
-            texts = column.texts or ()
-            add(column.name, [texts[row] for row in rows.tolist()], pl.String)
+            assert column.numbers is not None
+            add(column.name, pl.Series(column.numbers[rows]).fill_nan(None), pl.Float64)
     frame = pl.DataFrame(list(data.values()))
     match format:
         case "csv":

@@ -89,6 +89,10 @@ def test_parquet_with_columns_and_arrays() -> None:
     stream = io.BytesIO()
     pl.DataFrame({"e": np.arange(6.0).reshape(3, 2)}).write_parquet(stream)
     assert seen("a.parquet", stream.getvalue()) == ([[0, 1], [2, 3], [4, 5]], [0, 1, 2], 3, {}, [])
+    stream = io.BytesIO()
+    pl.DataFrame({"x0": [1.0, 2.0], "id": [1234567890123456789, None]}).write_parquet(stream)
+    ids = ["1234567890123456789", ""]
+    assert seen("a.parquet", stream.getvalue()) == ([[1], [2]], [0, 1], 2, {"id": ids}, [])
 
 
 @pytest.mark.parametrize(

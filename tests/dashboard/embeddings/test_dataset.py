@@ -12,6 +12,8 @@ from stepscope.dashboard.embeddings.assembly import (
 )
 from stepscope.dashboard.embeddings.columns import column_of_numbers, column_of_texts
 from stepscope.dashboard.embeddings.dataset import MOST_CATEGORIES, Dataset
+from stepscope.dashboard.embeddings.search import search, texts_of
+from stepscope.dashboard.embeddings.tables import export_table, table_rows
 
 NAN = float("nan")
 
@@ -95,6 +97,30 @@ def test_columns_are_numbers_where_every_value_is_one() -> None:
     assert column_of_texts("t", ["3", "x"]).kind == "text"
     assert column_of_texts("t", ["1_000", "2"]).kind == "text"
     assert column_of_texts("t", ["", ""]).kind == "text"
+
+
+@pytest.mark.parametrize(
+    ("ids", "labels"),
+    [
+        (["1234567890123456789", "-1234567890123456790"], ["1234567890123456789", "-1234567890123456790"]),
+        (["00501", "nan"], ["00501", ""]),
+        (["1.50", "1e3"], ["1.5", "1000"]),
+    ],
+)
+def test_ids_are_shown_found_and_exported_as_they_are_written(ids: list[str], labels: list[str]) -> None:
+    column = column_of_texts("id", ids)
+    assert column.kind == "number"
+    assert texts_of(column, np.arange(2)) == labels
+    many = column_of_texts("id", ids * (MOST_CATEGORIES // 2) + [str(i) for i in range(MOST_CATEGORIES)])
+    assert many.codes is None
+    assert search([many], labels[0], "text", MOST_CATEGORIES)[:2].tolist() == [0, 2]
+
+
+def test_exported_ids_are_as_they_are_written_and_other_numbers_are_numbers() -> None:
+    columns = [column_of_texts("zip", ["00501", ""]), column_of_texts("size", ["1.50", "7"])]
+    rows = np.array([1, 0], np.uint32)
+    assert table_rows(columns, rows) == [{"zip": "", "size": 7.0, "#": 1}, {"zip": "00501", "size": 1.5, "#": 0}]
+    assert export_table(columns, np.arange(2), rows, None, "csv") == b'row,zip,size\n1,"",7.0\n0,00501,1.5\n'
 
 
 def test_categories_are_by_frequency_and_not_too_many() -> None:
