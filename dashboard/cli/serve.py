@@ -33,7 +33,7 @@ from stepscope.summary.cache_folder import cache_folder
 from stepscope.summary.errors import UserError
 from stepscope.summary.first_reading import read_ahead
 from stepscope.summary.index_places import place_in_cache
-from stepscope.summary.source import Source
+from stepscope.summary.source import Source, readable
 
 if TYPE_CHECKING:
     from stepscope.dashboard.server.live import Live
@@ -296,7 +296,7 @@ def page_url(host: str, port: int) -> str:
 
 def announcement(path: str, access: Access, port: int, tab: str = "") -> str:
     """Return the message printed at the start, as Rich markup: the link, and who may do what on the server."""
-    link = page_link(access, port, tab)
+    link, path = page_link(access, port, tab), readable(path)
     lines = [f"[bold]Stepscope[/] follows {escape(path)}", f"  [bold cyan]{escape(link)}[/]  (Ctrl+C to stop)"]
     if access.bound_host in EVERY_INTERFACE:
         lines.append(f"  [cyan]{escape(link.replace('//localhost', f'//{machine_names()[0]}', 1))}[/]")

@@ -293,7 +293,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
 
     def panel_content(name: str, query: str, revision: int | None, scheme: str | None) -> Any:
         if name == EMPTY_PAGE:
-            return layout.empty(live.path, missing="://" not in live.path and not Path(live.path).exists())
+            return layout.empty(live.shown_path, missing="://" not in live.path and not Path(live.path).exists())
         if name == LOADING_PAGE or name not in by_name:
             return layout.loading("Reading the log directory")
         content = by_name[name].layout(live.snapshot(), decode(query))

@@ -12,6 +12,7 @@ from stepscope.dashboard.server.page_title import page_title
 from stepscope.dashboard.server.succession import succeed
 from stepscope.summary.contents import Companion
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
+from stepscope.summary.source import readable
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ class Live:
         """Prepare; nothing is read before `start`.
 
         Args:
-            path: the log directory, as shown to the user.
+            path: the log directory, as the user gave it.
             make_follower: makes the follower, given the function that it calls with each new snapshot.
             title: the title of the browser tab; the log directory's title if empty.
             may_look: the event that the follower waits for, if it waits.
@@ -47,6 +48,8 @@ class Live:
         self.id: Final = secrets.token_hex(8)
         """Lets the page tell whether revisions come from another server."""
         self.path = path
+        self.shown_path: Final = readable(path)
+        """The log directory, as shown to the user."""
         self.title: Final = page_title(path, title)
         self._followed = self._snapshot = EMPTY_SNAPSHOT
         self._added: tuple[Companion, ...] = ()

@@ -3,10 +3,12 @@
 from html import escape
 from pathlib import Path
 
+from stepscope.summary.source import readable
+
 
 def page_title(path: str, given: str = "") -> str:
     """Return the title of a page: the given one, or else its log directory's."""
-    return given or f"{Path(path).name or path} · Stepscope"
+    return readable(given or f"{Path(path).name or path} · Stepscope")
 
 
 def title_element(title: str) -> str:

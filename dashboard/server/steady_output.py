@@ -1,4 +1,7 @@
-"""Standard output that may be closed, on a full disk, or a pipe that nobody reads: the server continues without it."""
+"""Standard output that may be closed, on a full disk, a pipe that nobody reads, or without all characters.
+
+The server continues without what cannot be written.
+"""
 
 import os
 import sys
@@ -8,7 +11,7 @@ from rich.console import Console
 
 
 class SteadyOutput:
-    """Writes to a stream until that fails; later output is dropped.
+    """Writes to a stream until that fails; later output is dropped. Characters that it lacks become escapes.
 
     After a failure the stream's file descriptor leads nowhere, so that what remains in its buffer does not fail again
     when Python ends.
@@ -20,6 +23,9 @@ class SteadyOutput:
     def write(self, text: str) -> int:
         try:
             return self._stream.write(text)
+        except UnicodeEncodeError:
+            encoding = self._stream.encoding
+            return self.write(text.encode(encoding, "backslashreplace").decode(encoding))
         except OSError:
             self._give_up()
             return len(text)

@@ -26,14 +26,14 @@ def router(live: Live) -> APIRouter:
     @routes.get("/data/logdir")
     async def logdir() -> dict[str, str]:
         """Return the log directory's path."""
-        return {"logdir": live.path}
+        return {"logdir": live.shown_path}
 
     @routes.get("/data/environment")
     async def environment() -> dict[str, Any]:
         """Return the version of Stepscope, the log directory's path, and the page's title."""
         return {
             "version": own_version,
-            "data_location": live.path,
+            "data_location": live.shown_path,
             "window_title": live.title,
             "experiment_name": "",
             "experiment_description": "",

@@ -4,8 +4,9 @@ import os
 import socket
 import subprocess
 import sys
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
+from typing import TextIO, cast
 
 import pytest
 from rich.console import Console
@@ -16,9 +17,11 @@ from stepscope.dashboard.cli.serve import announcement, listen, page_link, page_
 from stepscope.dashboard.cli.serving import make_live
 from stepscope.dashboard.panels.registry import recognizers
 from stepscope.dashboard.server.access import Access
+from stepscope.dashboard.server.steady_output import SteadyOutput
 from stepscope.summary import SummaryWriter
 from stepscope.summary.errors import UserError
 from stepscope.summary.logdir import Logdir
+from tests.dashboard.routes import client_with_companions
 
 
 def console() -> tuple[Console, StringIO]:
@@ -95,6 +98,28 @@ def test_the_title_is_that_of_the_log_directory_or_what_is_wanted() -> None:
     source = check_logdirs(["/nowhere/runs"], console()[0])
     assert make_live(source, False, 2.0).title == "runs · Stepscope"
     assert make_live(source, False, 2.0, title="Ours").title == "Ours"
+
+
+def test_a_log_directory_whose_name_is_not_utf8_is_shown_with_escapes(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"logs\xff")
+    folder.mkdir()
+    bytes_out = BytesIO()
+    shown = Console(file=TextIOWrapper(bytes_out, "utf-8", write_through=True), soft_wrap=True)
+    shown.print(announcement(str(folder), Access(), 6006))
+    assert bytes_out.getvalue().decode().splitlines()[0] == f"Stepscope follows {tmp_path}/logs\\xff"
+    client = client_with_companions(folder)
+    assert client.get("/data/logdir").json() == {"logdir": f"{tmp_path}/logs\\xff"}
+    environment = client.get("/data/environment").json()
+    assert environment["data_location"] == f"{tmp_path}/logs\\xff"
+    assert environment["window_title"] == "logs\\xff · Stepscope"
+    assert "<title>logs\\xff · Stepscope</title>" in client.get("/").text
+
+
+def test_output_that_lacks_characters_has_escapes_instead() -> None:
+    stream = TextIOWrapper(BytesIO(), "ascii", newline="")
+    Console(file=cast(TextIO, SteadyOutput(stream))).print("é\udcff")
+    stream.seek(0)
+    assert stream.read() == "\\xe9\\udcff\n"
 
 
 def test_a_port_can_be_shared() -> None:
