@@ -33,7 +33,10 @@ COLAB_FRAMES: Final = (
 
 Place = Literal["colab", "hub", "local"]
 
-_URL: Final = re.compile(r"https?://\S+:\d+/(\?token=\S+)?")
+# As `stepscope.dashboard.cli.serve.announcement` says it, which would load the server's console into the kernel.
+_LINK: Final = re.compile(r"^  (https?://\S+)  \(Ctrl\+C to stop\)$", re.MULTILINE)
+_STYLES: Final = re.compile(r"\x1b\[[\d;]*m")
+"""Escape codes of colors, which Jupyter asks for although the output goes to a file."""
 # Same as `stepscope.dashboard.server.access.HEALTH`, which would load the web server into the kernel.
 _HEALTH: Final = "/healthz"
 _POLL_SECONDS: Final = 0.05
@@ -215,6 +218,12 @@ def iframe(url: str, height: int) -> str:
     )
 
 
+def link_in(said: str) -> str:
+    """Return the link to the page in the output of a server; empty before the server has said it."""
+    found = _LINK.search(said)
+    return found[1] if found else ""
+
+
 def _for_serve(arguments: Sequence[str], place: Place) -> tuple[str, ...]:
     """Return arguments with a free port if none was given; in Colab also with its frame origins and their hosts."""
     own = any(word.partition("=")[0] == "--port" for word in arguments)
@@ -231,18 +240,18 @@ def _wait_for_url(process: "subprocess.Popen[bytes]", said: IO[str]) -> str:
     while time.monotonic() < deadline:
         ended = process.poll() is not None
         text = _text_of(said)
-        found = _URL.search(text)
+        link = link_in(text)
         if ended:
             raise ServerError(f"the server did not start (exit code {process.returncode}).\n{text.strip()}")
-        if found and _answers(found[0]):
-            return found[0]
+        if link and _answers(link):
+            return link
         time.sleep(_POLL_SECONDS)
     raise ServerError(f"the server did not answer within {START_SECONDS:.0f} seconds.\n{_text_of(said).strip()}")
 
 
 def _text_of(said: IO[str]) -> str:
     # At an explicit offset: the server writes through the same open file.
-    return os.pread(said.fileno(), 1 << 20, 0).decode("utf-8", "replace")
+    return _STYLES.sub("", os.pread(said.fileno(), 1 << 20, 0).decode("utf-8", "replace"))
 
 
 def _answers(url: str) -> bool:

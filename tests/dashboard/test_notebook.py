@@ -2,17 +2,22 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from rich.console import Console
 
-from stepscope.dashboard.notebook.magic import iframe, parse_line
+from stepscope.dashboard.cli.serve import announcement
+from stepscope.dashboard.notebook.magic import iframe, link_in, parse_line
 from stepscope.dashboard.notebook.registry import RunningServer, forget, registry_folder, remember, running_servers
+from stepscope.dashboard.server.access import Access
 from stepscope.summary import SummaryWriter
 from stepscope.summary.errors import UserError
 from tests.dashboard.media import client_of
@@ -120,6 +125,22 @@ def test_the_magic_serves_shows_and_takes_what_runs(kernel: Kernel, folder: Path
     assert listed.startswith(f"port {url.rsplit(':', 1)[1].strip('/')}: --logdir logs in {folder} (process ")
     _, shown = kernel.run("notebook.display(height=300)")
     assert shown == [iframe(url, 300)]
+
+
+def test_the_frame_has_the_path_prefix_and_the_token(folder: Path) -> None:
+    kernel = Kernel(folder, folder.parent / "tmp", FORCE_COLOR="1")
+    _, (shown,) = kernel.run("%load_ext stepscope\n%stepscope --logdir logs --path-prefix /n --token abcdefgh12345678")
+    found = re.search('src="([^"]*)"', shown)
+    assert found is not None
+    assert re.fullmatch(r"http://localhost:\d+/n/\?token=abcdefgh12345678", found[1])
+    kernel.end()
+
+
+def test_the_link_is_not_the_address_of_the_log_directory() -> None:
+    out = StringIO()
+    Console(file=out, soft_wrap=True).print(announcement("http://data.example.org:9000/logs/", Access(), 6007))
+    assert link_in(out.getvalue()) == "http://localhost:6007/"
+    assert link_in(out.getvalue().splitlines()[0]) == ""
 
 
 def test_the_server_ends_with_the_kernel(folder: Path) -> None:
