@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.graphs.element_types import Shape
 from stepscope.dashboard.graphs.model import ARGUMENT, RESULT, Problems
 from stepscope.dashboard.graphs.records import FunctionCall, GraphModel, Problem, ProblemKind
+from stepscope.dashboard.graphs.unique_names import unique_name
 from stepscope.summary.proto.graph_pb2 import NodeDef
 
 MOST_NODES: Final = 200_000
@@ -211,12 +212,10 @@ def _unique(names: list[str]) -> list[str]:
     if len(set(names)) == len(names):
         return names
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
     unique: list[str] = []
     for name in names:
-        free, count = name, 1
-        while free in taken:
-            count += 1
-            free = f"{name} ({count})"
+        free = unique_name(name, taken, numbers)
         taken.add(free)
         unique.append(free)
     return unique

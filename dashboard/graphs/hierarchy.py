@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.dashboard.graphs.unique_names import unique_name
 from stepscope.summary.distinct import distinct_rows
 from stepscope.summary.listed import listed
 
@@ -36,13 +37,12 @@ class Groups:
     children: list[list[int] | tuple[()]] = field(default_factory=lambda: [()])
     """A list only for entries with children: garbage collection of millions of lists would block everything else."""
     by_path: dict[str, int] = field(default_factory=lambda: {"": 0})
+    numbers: dict[str, int] = field(default_factory=dict)
+    """The last number appended to each path that was taken."""
 
     def add(self, path: str, label: str, parent: int, node: int, kind: Kind) -> int:
         """Add an entry under a path; a number is appended if the path is taken."""
-        unique, count = path, 1
-        while unique in self.by_path:
-            count += 1
-            unique = f"{path} ({count})"
+        unique = unique_name(path, self.by_path, self.numbers)
         entry = len(self.paths)
         self.by_path[unique] = entry
         self.paths.append(unique)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.graphs.element_types import Shape, is_reference
 from stepscope.dashboard.graphs.outputs import output_dtypes, output_shapes, output_slot
 from stepscope.dashboard.graphs.records import MOST_EXAMPLES, FunctionCall, GraphModel, Problem, ProblemKind
+from stepscope.dashboard.graphs.unique_names import unique_name
 from stepscope.summary.listed import listed
 from stepscope.summary.proto.graph_pb2 import AttrValue, FunctionDef, GraphDef, NodeDef
 
@@ -181,6 +182,7 @@ def _names(nodes: Iterable[NodeDef], problems: Problems) -> tuple[list[str], dic
     index: dict[str, int] = {}
     names: list[str] = []
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
     for number, node in enumerate(nodes):
         name = node.name
         if not name or "//" in name or name[0] == "/" or name[-1] == "/":
@@ -190,10 +192,7 @@ def _names(nodes: Iterable[NodeDef], problems: Problems) -> tuple[list[str], dic
             problems.add("duplicate name", name, number)
         else:
             index[node.name] = number
-        unique, count = name, 1
-        while unique in taken:
-            count += 1
-            unique = f"{name} ({count})"
+        unique = unique_name(name, taken, numbers)
         taken.add(unique)
         names.append(unique)
     return names, index

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from stepscope.dashboard.graphs.model import Problem, model_of
+from stepscope.dashboard.graphs.unique_names import unique_name
 from stepscope.summary.proto import types_pb2
 from stepscope.summary.proto.graph_pb2 import GraphDef
 from tests.dashboard.graphs.build import call, function, graph
@@ -55,6 +56,21 @@ def test_names_are_made_unique() -> None:
 
     assert model.names == ("a", "a (2)", "a (3)")
     assert model.source.tolist() == [0]
+
+
+def test_equal_names_do_not_try_the_numbers_of_those_before() -> None:
+    class Taken(set[str]):
+        looks = 0
+
+        def __contains__(self, name: object) -> bool:
+            self.looks += 1
+            return super().__contains__(name)
+
+    taken, numbers = Taken({"a (3)"}), dict[str, int]()
+    for _ in range(100):
+        taken.add(unique_name("a", taken, numbers))
+    assert taken == {"a", *(f"a ({number})" for number in range(2, 102))}
+    assert taken.looks == 200
 
 
 @pytest.mark.parametrize(("name", "shown"), [("", "(empty)"), ("/a", "(empty)/a"), ("a//b/", "a/(empty)/b/(empty)")])
