@@ -23,6 +23,8 @@ _BITS: Final[Mapping[str, int]] = {
     "complex128": 128,
 }
 _MOST_DIMENSIONS: Final = 32
+_MOST_ELEMENTS: Final = 1 << 45
+"""Larger shapes are treated as damaged; sums of them would need more than 64 bits."""
 
 
 def dtype_name(number: int) -> str:
@@ -57,7 +59,7 @@ def dtype_bits(dtype: str) -> int:
 
 
 def elements_of(shape: Shape | None) -> int | None:
-    """Return the number of elements of a tensor with this shape; None if a size is unknown."""
+    """Return the number of elements of a tensor with this shape; None if a size is unknown or the shape is damaged."""
     if shape is None:
         return None
     count = 1
@@ -65,7 +67,7 @@ def elements_of(shape: Shape | None) -> int | None:
         if size < 0:
             return None
         count *= size
-    return count
+    return count if count <= _MOST_ELEMENTS else None
 
 
 def tensor_bytes(shape: Shape | None, dtype: str) -> int | None:

@@ -185,8 +185,7 @@ class Tree:
         for tensor, edge in enumerate(first.tolist()):
             key = (int(model.source[edge]), int(model.source_slot[edge]))
             size = tensor_bytes(model.shapes.get(key), model.dtypes.get(key, ""))
-            # Sizes in damaged graphs may be arbitrarily large.
-            sizes[tensor] = -1 if size is None else min(size, 1 << 53)
+            sizes[tensor] = -1 if size is None else size
         return of_edge.astype(np.int64), first.astype(np.int64), sizes
 
     def tensor_text(self, edge: int) -> str:

@@ -23,8 +23,8 @@ _NOT_TRAINED: Final = re.compile(
 )
 """Names of variables that optimizers and normalizations use internally."""
 
-_MOST_ELEMENTS: Final = 1 << 45
-"""Larger shapes are treated as damaged; sums of them would need more than 64 bits."""
+_MOST_FLOPS: Final = 2.0**60
+"""Nodes with more are treated as damaged; in sums with them, float64 would lose the others."""
 _PRODUCTS: Final[Mapping[str, int]] = {
     **dict.fromkeys(("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Gemm"), 0),
     **dict.fromkeys(("aten::mm", "aten::matmul", "aten::bmm", "aten::linear"), 0),
@@ -82,7 +82,7 @@ def parameters_of(model: GraphModel) -> NDArray[np.int64]:
         sizes = {node: _constant_elements(model, node) for node in constants}
         chosen = [node for node in constants if sizes[node] and not _NOT_TRAINED.match(model.names[node])]
     for node in chosen:
-        held[node] = min(sizes[node], _MOST_ELEMENTS)
+        held[node] = sizes[node]
     return held
 
 
@@ -141,7 +141,7 @@ def flops_of(model: GraphModel) -> NDArray[np.float64]:
     inputs = _inputs(model, counted)
     for node in counted:
         count = formulas[model.ops[node]](model, node, inputs.get(node, {}))
-        if count is not None:
+        if count is not None and count <= _MOST_FLOPS:
             flops[node] = count
     return flops
 

@@ -136,10 +136,29 @@ def test_resource_variables_hold_what_their_handle_stands_for() -> None:
     assert found.parameters[found.entry_of["y"]] == 30
 
 
-def test_shapes_beyond_any_memory_are_survived() -> None:
+@pytest.mark.parametrize("sizes", ["4611686018427387904,4611686018427387904", ",".join(["4611686018427387904"] * 20)])
+def test_what_shapes_beyond_any_memory_hold_and_cost_is_unknown(sizes: str) -> None:
     found = tree(
-        "w VariableV2: | FLOAT 4611686018427387904,4611686018427387904\ny MatMul: w w | FLOAT 9223372036854775807"
+        f"""
+        w VariableV2: | FLOAT {sizes}
+        bad/y MatMul: w w | FLOAT 9223372036854775807
+        bad/z Neg: w | FLOAT {sizes}
+        good/v VariableV2: | FLOAT 2,3
+        good/y MatMul: good/v good/v | FLOAT 2,3
+        """
     )
 
-    assert found.parameters[0] == 1 << 45
-    assert found.flops[0] > 1e30
+    assert (found.parameters[0], found.parameters[found.entry_of["good"]]) == (6, 6)
+    assert (found.flops[found.entry_of["good"]], str(found.flops[found.entry_of["bad"]])) == (36, "nan")
+
+
+def test_a_node_whose_operations_nobody_can_do_does_not_spoil_the_sums_of_others() -> None:
+    found = tree(
+        """
+        x Placeholder: | FLOAT 2097152,4611686018427387904
+        bad MatMul: x x | FLOAT 2097152,2
+        good Neg: x | FLOAT 3
+        """
+    )
+
+    assert (found.flops[found.entry_of["good"]], str(found.flops[found.entry_of["bad"]])) == (3, "nan")
