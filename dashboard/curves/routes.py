@@ -65,9 +65,9 @@ class FirstRequest(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class WantedCharts:
-    """Charts of one view that a page lacks; equal for all pages that lack the same charts."""
+    """Charts of one view that a page lacks; the ``repr`` is the same for all pages that lack the same charts."""
 
-    snapshot: Snapshot = field(compare=False)
+    snapshot: Snapshot = field(repr=False)
     revision: int
     view: str
     charts: tuple[tuple[str, int, tuple[float, float] | None, bool], ...]

@@ -33,37 +33,44 @@ class Answers:
         self._most: Final = most
         self._most_bytes: Final = most_bytes
         self._lock: Final = threading.Lock()
-        self._known: Final[OrderedDict[Hashable, Future[Any]]] = OrderedDict()
-        """A future without a result is under way; one whose result is an exception was given up by who began it."""
+        self._known: Final[OrderedDict[str, Future[Any]]] = OrderedDict()
+        """By fingerprints of the questions, which may be large themselves.
+
+        A future without a result is under way; one whose result is an exception was given up by who began it.
+        """
         self._state: Hashable = None
 
-    async def get(self, state: Hashable, question: Hashable, make: Callable[[], Awaitable[R]]) -> R:
-        """Return the result of ``make`` for a question in a state; raises what ``make`` raises."""
+    async def get(self, state: Hashable, question: object, make: Callable[[], Awaitable[R]]) -> R:
+        """Return the result of ``make`` for a question in a state; raises what ``make`` raises.
+
+        Questions are the same if their ``repr`` is.
+        """
+        asked = fingerprint(question)
         while True:
             with self._lock:
                 if state != self._state:
                     self._known.clear()
                     self._state = state
-                flight = self._known.get(question)
+                flight = self._known.get(asked)
                 own = flight is None
                 if flight is None:
-                    flight = self._known[question] = Future()
+                    flight = self._known[asked] = Future()
                     # A waiter that leaves must not cancel what others wait for.
                     flight.set_running_or_notify_cancel()
-                self._known.move_to_end(question)
+                self._known.move_to_end(asked)
             if own:
-                return await self._made(question, flight, make)
+                return await self._made(asked, flight, make)
             found: tuple[R] | None = await asyncio.wrap_future(flight)
             if found is not None:
                 return found[0]
 
-    async def _made(self, question: Hashable, flight: Future[Any], make: Callable[[], Awaitable[R]]) -> R:
+    async def _made(self, asked: str, flight: Future[Any], make: Callable[[], Awaitable[R]]) -> R:
         try:
             made = await make()
         except BaseException:
             with self._lock:
-                if self._known.get(question) is flight:
-                    del self._known[question]
+                if self._known.get(asked) is flight:
+                    del self._known[asked]
             flight.set_result(None)
             raise
         flight.set_result((made,))
@@ -115,7 +122,7 @@ def once_per_revision(
     @wraps(function)
     async def answer(*args: P.args, **kwargs: P.kwargs) -> R:
         given = (args, kwargs) if question is None else question(*args, **kwargs)
-        requested = fingerprint((given, sorted(dash.ctx.triggered_prop_ids)))
+        requested = given, sorted(dash.ctx.triggered_prop_ids)
         found = await answers.get(state_of(live), requested, lambda: run(LIGHT, made, *args, **kwargs))
         if found is None:
             raise dash.exceptions.PreventUpdate

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,23 @@ def test_answers_are_bounded_by_number_and_by_bytes() -> None:
         await ask("large", 20)
         await ask("a", 1)
         assert begun[5:] == ["large", "a"]
+
+    asyncio.run(asyncio.wait_for(scene(), PATIENCE_S))
+
+
+def test_what_was_asked_is_not_kept_however_large() -> None:
+    class Question(str):
+        """A text whose end can be seen."""
+
+    async def scene() -> None:
+        answers, work = Answers(), Work()
+        work.may_end.set()
+        question = Question("long")
+        asked = weakref.ref(question)
+        assert await answers.get(1, question, work) == b"answer 1"
+        del question
+        assert asked() is None
+        assert await answers.get(1, Question("long"), work) == b"answer 1"
 
     asyncio.run(asyncio.wait_for(scene(), PATIENCE_S))
 
