@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -41,7 +40,8 @@ class DashboardServer(uvicorn.Server):
             )
         )
         self._stop: Final = stop
-        self._silent_since: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+        self._silent: dict[Any, tuple[Any, float]] = {}
+        """Connections without a request at the last look: the latest request that was answered, and since when."""
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS_PER_LOOK == 0:
@@ -53,10 +53,14 @@ class DashboardServer(uvicorn.Server):
 
         Bodies are bounded where they are read.
         """
-        for connection in list(self.server_state.connections):
-            if not is_silent(connection):
-                self._silent_since.pop(connection, None)
-            elif now - self._silent_since.setdefault(connection, now) > HEADER_SECONDS:
+        before, self._silent = self._silent, {}
+        silent: Iterator[Any] = filter(is_silent, list(self.server_state.connections))
+        for connection in silent:
+            answered, since = before.get(connection, (None, now))
+            # Short requests come and go between two looks.
+            since = since if connection.cycle is answered else now
+            self._silent[connection] = connection.cycle, since
+            if now - since > HEADER_SECONDS:
                 abort(connection)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

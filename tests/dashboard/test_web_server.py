@@ -1,5 +1,6 @@
 """How the server starts and ends, in its own process, and which clients it gives up on."""
 
+import asyncio
 import json
 import os
 import signal
@@ -15,10 +16,12 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
+from fastapi import Response
+from starlette.types import Receive, Scope, Send
 
 from stepscope.dashboard.cli.serving import make_server
 from stepscope.dashboard.server import web_server
-from stepscope.dashboard.server.web_server import ends_as_interrupted
+from stepscope.dashboard.server.web_server import DashboardServer, ends_as_interrupted
 from stepscope.summary.logdir import open_logdir
 from tests.dashboard.media import live_of
 
@@ -126,6 +129,30 @@ def test_connections_that_never_ask_are_closed(port: int, monkeypatch: pytest.Mo
         # This one asked, and waits for news.
         monkeypatch.setattr("stepscope.dashboard.server.revision.HEARTBEAT_SECONDS", 0.0)
         assert b"event: heartbeat\n" in iter(stream.readline, b"")
+
+
+def test_connections_whose_requests_are_short_stay_open_while_they_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web_server, "_TICKS_PER_LOOK", 1 << 40)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response("here")(scope, receive, send)
+
+    async def scene() -> None:
+        server = DashboardServer(app, lambda: None)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            served = asyncio.create_task(server.serve(sockets=[listener]))
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            for time in range(0, 100, 20):
+                writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert (await reader.readuntil(b"here")).startswith(b"HTTP/1.1 200 OK")
+                server.close_silent(time)
+            server.close_silent(101)
+            assert await reader.read() == b""
+            writer.close()
+            server.should_exit = True
+            await served
+
+    asyncio.run(scene())
 
 
 @pytest.mark.parametrize(
