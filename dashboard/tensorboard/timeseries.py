@@ -207,7 +207,7 @@ def question(snapshot: Snapshot, requested: Mapping[str, Any]) -> Question:
     if problem := problem_of(requested):
         return Question(said, problem, (), "", "", 0)
     runs = tuple(runs_asked_for(snapshot, requested.get("run")))
-    return Question(said, "", runs, str(tag), str(kind), int(sample or 0))
+    return Question(said, "", runs, str(tag), str(kind), sample if isinstance(sample, int) else 0)
 
 
 def time_series_answer(snapshot: Snapshot, requests: str) -> Response:

@@ -199,6 +199,13 @@ def test_a_sample_below_zero_is_no_sample(client: TestClient) -> None:
     assert answer == [{**requested, "error": "Missing sample"}]
 
 
+@pytest.mark.parametrize("sample", ["[1]", '"abc"', "1e400"])
+def test_the_sample_of_what_has_no_samples_is_ignored(client: TestClient, sample: str) -> None:
+    requested = f'[{{"plugin": "scalars", "tag": "loss", "sample": {sample}}}]'
+    (answer,) = client.get(TIME_SERIES, params={"requests": requested}).json()
+    assert sorted(answer["runToSeries"]) == ["one", "three", "two"]
+
+
 def test_there_are_no_notifications(client: TestClient) -> None:
     assert client.get("/data/notifications").json() == {"notifications": []}
     title = client.get("/data/window_properties").json()["window_title"]
