@@ -140,7 +140,7 @@ def _side(opened: OpenedDebug, number_of: NDArray[np.int64]) -> _Side:
         if begin >= MOST_OBSERVATIONS:
             break
         renumbered = number_of[observed.tensors]
-        kept = np.flatnonzero(renumbered >= 0)
+        kept = np.flatnonzero(renumbered[: MOST_OBSERVATIONS - begin] >= 0)
         parts.append((renumbered[kept], observed.steps[kept], observed.figures[kept][:, columns], begin + kept))
     if not parts:
         nothing = np.zeros(0, np.int64)

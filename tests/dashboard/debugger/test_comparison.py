@@ -77,6 +77,12 @@ def test_several_values_of_a_step_are_compared_in_their_order() -> None:
     assert [(each.observation, each.other_observation) for each in found.differences] == [(1, 1)]
 
 
+def test_what_is_left_out_of_long_recordings_is_counted_and_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stepscope.dashboard.debugger.comparison.MOST_OBSERVATIONS", 3)
+    found = compare(OpenedDebug(many(5, 4)), OpenedDebug(many(5, 2)), 0.0)
+    assert (found.compared, found.left_out) == (3, 17 + 7)
+
+
 def test_lines_are_marked_by_what_was_made_there() -> None:
     stacks = [
         [Frame("train.py", 9, "main"), Frame("model.py", 2, "forward"), Frame("/x/site-packages/torch/f.py", 3, "f")],
