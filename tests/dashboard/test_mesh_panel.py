@@ -301,6 +301,12 @@ def test_a_mesh_without_vertices_says_so(tmp_path: Path) -> None:
     )
 
 
+def test_a_mesh_whose_run_is_gone_says_so(tmp_path: Path) -> None:
+    write_parts(tmp_path, {"VERTEX": [0]})
+    drawn = draw(pair_key("m", "gone"), Draw(open_logdir(tmp_path), View(), "light", {}))
+    assert (drawn["vertices"], drawn["problems"]) == (None, ("This mesh no longer exists.",))
+
+
 def test_the_list_of_comparisons_has_the_runs_and_what_is_chosen(tmp_path: Path) -> None:
     write_parts(tmp_path, {"VERTEX": [0]})
     view = View(settings={"mesh.compare": ("at:5:gone",)})

@@ -4,6 +4,7 @@ from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
+from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.card_panel import CardPanel
@@ -136,7 +137,8 @@ def draw(key: str, on: Draw) -> MeshCard:
     """Return the steps of a card, and the points of other series for each; geometry is requested when it is viewed."""
     name, run = pair_of(key)
     mesh, (compare, reference) = mesh_of(key, on), reference_of(key, on)
-    color = on.colors[run]
+    # A run that is gone has no color, and nothing to draw in one.
+    color = on.colors.get(run, RunColor("", ""))
     about: MeshCard = {
         "key": key,
         "tag": name,
