@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from stepscope.profiler.process import annotate, start, step, stop
 from stepscope.summary.errors import UserError
+from stepscope.summary.kinds.histogram import histogram_of_equal_buckets
 from stepscope.summary.proto.projector_pb2 import ProjectorConfig
 from stepscope.summary.storage import Folder, folder_at
 from stepscope.summary.writer import SummaryWriter
@@ -41,7 +42,6 @@ if int(keras.__version__.split(".")[0]) < 3:
 
 _logger: Final = logging.getLogger(__name__)
 
-_HISTOGRAM_BUCKETS: Final = 30
 _MOST_PICTURES: Final = 3
 """Maximum number of images of a weight that is a stack of images, as in TensorFlow's image summaries."""
 _MOST_NUMBERS_AS_TEXT: Final = 1_000_000
@@ -226,7 +226,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
                 array = keras.ops.convert_to_numpy(weight)
                 name = weight.path.replace(":", "_")
                 if array.size:
-                    writer.add_histogram(f"{name}/histogram", array, epoch, bins=_HISTOGRAM_BUCKETS)
+                    writer.add_value(histogram_of_equal_buckets(f"{name}/histogram", array), epoch)
                 if self._write_images:
                     pictures = weight_pictures(array, channels_last=keras.config.image_data_format() == "channels_last")
                     if pictures is not None:

@@ -169,6 +169,16 @@ def test_weights_are_histograms_of_thirty_buckets_and_pictures(tmp_path: Path) -
     np.testing.assert_allclose(buckets, np.stack([edges[:-1], edges[1:], counts], axis=1), rtol=1e-12)
 
 
+def test_large_equal_weights_are_a_histogram_too(tmp_path: Path) -> None:
+    model = dense_model()
+    model.layers[1].trainable = False
+    model.layers[1].set_weights([np.full((4, 1), 1e17), np.zeros(1)])
+    fit(StepscopeCallback(tmp_path, write_graph=False, histogram_freq=1), model, epochs=1)
+    buckets = series(tmp_path)["train"]["small/last/kernel/histogram"].read(0).buckets
+    large = float(np.float32(1e17))
+    assert buckets[-1].tolist() == [large, large, 4]
+
+
 def test_weights_only_in_the_epochs_asked_for(tmp_path: Path) -> None:
     fit(StepscopeCallback(tmp_path, write_graph=False, histogram_freq=2), epochs=4)
     steps = {tuple(one.steps) for one in series(tmp_path)["train"].values() if one.kind == "histograms"}
