@@ -69,16 +69,17 @@ def forget(pid: int) -> None:
 
 
 def running_servers() -> tuple[RunningServer, ...]:
-    """Return the servers that answer, ordered by process ID; remove the files of all others, and invalid files."""
+    """Return the servers that answer, the one started last at the end; remove the files of all others."""
     found = []
-    for path in sorted(registry_folder().glob("*.json")):
+    for path in registry_folder().glob("*.json"):
         try:
+            started = path.stat().st_mtime_ns
             server = msgspec.json.decode(path.read_bytes(), type=RunningServer)
         except (OSError, msgspec.DecodeError):
             path.unlink(missing_ok=True)
             continue
         if server.answers():
-            found.append(server)
+            found.append((started, server))
         else:
             path.unlink(missing_ok=True)
-    return tuple(sorted(found, key=lambda server: server.pid))
+    return tuple([server for _, server in sorted(found, key=lambda each: each[0])])

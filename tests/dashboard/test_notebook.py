@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import socket
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from urllib.request import urlopen
@@ -250,6 +252,16 @@ def test_entries_of_servers_that_are_gone_are_dropped(registry: Path) -> None:
     (registry / "broken.json").write_text("{")
     assert running_servers() == ()
     assert list(registry.iterdir()) == []
+
+
+def test_the_server_that_was_started_last_is_the_last(registry: Path) -> None:
+    with socket.create_server(("localhost", 0)) as listening:
+        port = listening.getsockname()[1]
+        # A process ID may be lower than those before, as the system begins with low ones again.
+        for pid in sorted({os.getpid(), os.getppid()}, reverse=True):
+            remember(replace(entry(pid), port=port))
+        os.utime(registry / f"{min(os.getpid(), os.getppid())}.json", (2**31, 2**31))
+        assert [server.pid for server in running_servers()] == sorted({os.getpid(), os.getppid()}, reverse=True)
 
 
 def test_a_registry_of_somebody_else_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
