@@ -164,9 +164,3 @@ class Live:
             with self._lock:
                 self._waiting.discard(entry)
         return self._snapshot.revision
-
-
-def writable_folder(live: Live) -> Path | None:
-    """Return the folder of the log directory if it is on this machine."""
-    folder = Path(live.path)
-    return folder if folder.is_absolute() and folder.is_dir() else None
