@@ -61,8 +61,11 @@ class FolderWatches:
         Raises:
             OSError: the system allows no more watches; the folders that come earlier are watched.
         """
-        for folder in self._watches.keys() - set(wanted):
-            self._forget(folder)
+        kept = set(wanted)
+        with self._lock:
+            # The thread, too, forgets folders, those that are gone.
+            for folder in self._watches.keys() - kept:
+                self._forget(folder)
         added: list[str] = []
         for folder in wanted:
             if folder in self._watches:
@@ -88,11 +91,10 @@ class FolderWatches:
             os.close(file)
 
     def _forget(self, folder: str) -> None:
-        with self._lock:
-            watch = self._watches.pop(folder)
-            if self._folders.get(watch) == folder:
-                del self._folders[watch]
-                inotify_rm_watch(self._file, watch)  # type: ignore[arg-type]
+        watch = self._watches.pop(folder)
+        if self._folders.get(watch) == folder:
+            del self._folders[watch]
+            inotify_rm_watch(self._file, watch)  # type: ignore[arg-type]
 
     def _run(self) -> None:
         poller = select.poll()

@@ -72,6 +72,10 @@ class Follower:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._published = -1
+        self._looked = False
+        """Whether everything was looked at, so that only changes are left."""
+        self._watching = False
+        """Whether folders are to be watched: that takes a look at each, so callers waiting for data get it first."""
         self._changes = _Changes(self._wake)
         self._observers: dict[Path, BaseObserver] = {}
         self._watches: FolderWatches | None = None
@@ -110,40 +114,44 @@ class Follower:
             watches.stop()
 
     def _run(self) -> None:
-        # Watching takes a look at each folder, so callers waiting for existing data get it first.
-        watches = False
-        looked = False
         self._show_indexed()
         while not self._stopping.is_set():
-            watched_anew = self._observe() if watches and sys.platform != "linux" else False
-            begin = time.thread_time()
-            self._wake.clear()
-            changed = self._changes.take()
-            if looked and not changed and watches and self._heeded.news and self._watch_folders(others=False):
-                # Look only at the folders watched now, not at the whole log directory.
-                continue
-            before = self._published
             try:
-                # Changes made before a folder was watched were not reported.
-                self._publish(self._logdir.update(self._publish, changed if looked and not watched_anew else None))
-                looked = True
+                pause = self._look()
             except Exception:
                 # The page must not freeze silently; the next look may well succeed.
-                looked = False
+                self._looked = False
+                pause = self._poll_seconds
                 _log.exception("the log directory %s could not be updated; retrying soon", self._logdir.source.address)
-            if not watches:
-                watches = True
-                if self._logdir.source.watchable_folders:
-                    continue
-            quiet = looked and not changed and self._published == before
-            as_watched = quiet and self._watches and not self._heeded.news
-            if sys.platform == "linux" and not as_watched and self._watch_folders():
-                continue
-            # Looking at very many folders takes a while; doing so rarely keeps a quiet directory cheap.
-            taken = (time.thread_time() - begin) / _QUIET_SHARE if quiet else 0.0
-            if self._wake.wait(max(self._poll_seconds, min(taken, _LONGEST_POLL))):
+            if pause is not None and self._wake.wait(pause):
                 # A writer's flush causes several changes; one pass can take them all.
                 self._stopping.wait(_SETTLING_SECONDS)
+
+    def _look(self) -> float | None:
+        """Look at what changed, and return how long to wait before the next look; None to look again at once."""
+        watched_anew = self._observe() if self._watching and sys.platform != "linux" else False
+        begin = time.thread_time()
+        self._wake.clear()
+        changed = self._changes.take()
+        news = self._watching and self._heeded.news
+        if self._looked and not changed and news and self._watch_folders(others=False):
+            # Look only at the folders watched now, not at the whole log directory.
+            return None
+        before = self._published
+        # Changes made before a folder was watched were not reported.
+        self._publish(self._logdir.update(self._publish, changed if self._looked and not watched_anew else None))
+        self._looked = True
+        if not self._watching:
+            self._watching = True
+            if self._logdir.source.watchable_folders:
+                return None
+        quiet = not changed and self._published == before
+        as_watched = quiet and self._watches and not self._heeded.news
+        if sys.platform == "linux" and not as_watched and self._watch_folders():
+            return None
+        # Looking at very many folders takes a while; doing so rarely keeps a quiet directory cheap.
+        taken = (time.thread_time() - begin) / _QUIET_SHARE if quiet else 0.0
+        return max(self._poll_seconds, min(taken, _LONGEST_POLL))
 
     def _show_indexed(self) -> None:
         try:

@@ -1,5 +1,6 @@
 import queue
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,3 +71,21 @@ def test_a_folder_that_went_and_came_back_is_watched_again(
     assert watches.watch([str(tmp_path), str(folder)]) == [str(folder)]
     (folder / "new").touch()
     wait_for(told, folder / "new")
+
+
+def test_folders_that_go_while_they_are_forgotten_are_no_error(tmp_path: Path, watches: FolderWatches) -> None:
+    folders = [tmp_path / str(number) for number in range(200)]
+
+    def delete() -> None:
+        for folder in folders:
+            folder.rmdir()
+
+    for _ in range(20):
+        for folder in folders:
+            folder.mkdir()
+        watches.watch(list(map(str, folders)))
+        deleting = threading.Thread(target=delete)
+        deleting.start()
+        watches.watch([])
+        deleting.join()
+    assert len(watches) == 0

@@ -181,6 +181,38 @@ def test_an_unexpected_error_does_not_end_the_following(tmp_path: Path, caplog: 
     ] * 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Only Linux has these watches")
+def test_an_unexpected_error_of_the_watches_does_not_end_the_following(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from stepscope.summary import folder_watches
+
+    class Failing(folder_watches.FolderWatches):
+        failures = 2
+
+        def watch(self, wanted: Collection[str]) -> list[str]:
+            if Failing.failures:
+                Failing.failures -= 1
+                raise RuntimeError("unforeseen")
+            return super().watch(wanted)
+
+    monkeypatch.setattr(folder_watches, "FolderWatches", Failing)
+    published: queue.Queue[Snapshot] = queue.Queue()
+    follower = Follower(Logdir(tmp_path), published.put, poll_seconds=0.01)
+    follower.start()
+    try:
+        wait_until(lambda: watched(follower) == {tmp_path.name})
+        file = tmp_path / "run" / "events.out.tfevents.1"
+        file.parent.mkdir()
+        file.write_bytes(record(0))
+        wait_for(published, [0])
+    finally:
+        follower.stop()
+    assert [record.message for record in caplog.records] == [
+        f"the log directory {tmp_path} could not be updated; retrying soon"
+    ] * 2
+
+
 def test_the_clock_alone_finds_a_directory_that_comes_later(tmp_path: Path) -> None:
     published: queue.Queue[Snapshot] = queue.Queue()
     follower = Follower(Logdir(tmp_path / "later"), published.put, poll_seconds=0.01)
