@@ -9,10 +9,12 @@ LARGEST: Final = 64 << 20
 
 
 class BlobKey(NamedTuple):
-    """Identifies a record of one reading of a file; a replaced file is read by another object."""
+    """Identifies the bytes of a record in one reading of a file; a replaced file is read by another object."""
 
     file: int
     offset: int
+    length: int
+    """A block and its first part begin at the same offset."""
 
 
 class BlobCache:

@@ -130,7 +130,7 @@ class Segment:
 
     def block(self, at: int, length: int, crc: int) -> bytes | None:
         """Return bytes that may be requested again soon; None if they are damaged or gone."""
-        key = BlobKey(self.number, at)
+        key = BlobKey(self.number, at, length)
         content = self.recent.get(key)
         if content is None:
             content = self.read(at, length, crc)

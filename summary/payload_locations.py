@@ -70,12 +70,12 @@ def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, numbe
     """Decode the payload of a record, which is read unless it is cached."""
     if len(part.values) and not len(part.offsets):
         return float(part.values[index])
-    offset = int(part.offsets[index])
+    offset, length = int(part.offsets[index]), int(part.lengths[index])
     where = f"the record at offset {offset} of {readable(part.path)}"
-    key = BlobKey(number, offset)
+    key = BlobKey(number, offset, length)
     data = blobs.get(key)
     if data is None:
-        data = _read_record(source, part, offset, int(part.lengths[index]), where)
+        data = _read_record(source, part, offset, length, where)
     try:
         event = parse(Event, data)
     except DecodeError as error:

@@ -13,7 +13,7 @@ from stepscope.summary.logdir import Logdir
 
 def test_what_was_looked_at_longest_ago_is_forgotten_first() -> None:
     cache = BlobCache(largest=10)
-    first, second, third = (BlobKey(1, offset) for offset in range(3))
+    first, second, third = (BlobKey(1, offset, 4) for offset in range(3))
     cache.put(first, b"1234")
     cache.put(second, b"5678")
     assert cache.get(first) == b"1234"

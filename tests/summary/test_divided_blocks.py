@@ -131,13 +131,22 @@ def test_a_run_of_which_one_file_is_long_has_a_picture_of_both(logs: Path, tmp_p
     assert picture.values.tolist() == [step / 4 for step in expected]
 
 
-def test_divided_blocks_are_moved_to_new_segments(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("viewed", [(), TAGS])
+def test_divided_blocks_are_moved_to_new_segments(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, viewed: tuple[str, ...]
+) -> None:
     monkeypatch.setattr("stepscope.summary.log_index._MOST_SMALL_SEGMENTS", 0)
+    monkeypatch.setattr("stepscope.summary.kept_files._SECONDS_BETWEEN_SEGMENTS", 0.0)
     restarted(logs, tmp_path / "index")
+    before = set((tmp_path / "index").glob("*.segment"))
+    logdir = started(logs, tmp_path / "index")
+    run = logdir.update().runs["long"]
+    assert [len(run.series[tag].values) for tag in viewed] == [POINTS] * len(viewed)
     with SummaryWriter(logs / "later") as writer:
         writer.add_scalar("falls", 2.0, 1)
-    before = set((tmp_path / "index").glob("*.segment"))
-    runs = restarted(logs, tmp_path / "index").runs
+    logdir.update()
+    logdir.wait_until_stored()
+    runs = started(logs, tmp_path / "index").update().runs
     after = {files.segment.name for files, _ in files_of(tmp_path / "index", logs).places.values()}
     assert len(after) == 1
     assert not after & {path.name for path in before}
