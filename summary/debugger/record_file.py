@@ -7,7 +7,7 @@ from typing import BinaryIO, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.cancellation import Cancellation, cancellable, check_cancelled
 from stepscope.summary.contents import Damage, FileHealth
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.plain_scan import next_header
@@ -212,7 +212,9 @@ class RecordFile:
         array = np.frombuffer(buffer, np.uint8)
         while True:
             framed = frame_records(array, at, base)
-            taken = take(base, buffer, framed.records)
+            # Interrupted among them, the file would not tell which were taken.
+            with cancellable(Cancellation()):
+                taken = take(base, buffer, framed.records)
             at = framed.position
             damages = [Damage(each.offset, each.length, DAMAGE_REASONS[each.reason]) for each in framed.damages]
             for row, reason in taken.refused:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable, check_cancelled
 from stepscope.summary.contents import FileHealth
 from stepscope.summary.debugger import record_file
 from stepscope.summary.debugger.record_file import RecordFile, ReplacedError, one_by_one, read_records
@@ -71,6 +72,26 @@ def test_another_file_in_its_place_is_noticed(content: bytes) -> None:
     file.content = content
     with pytest.raises(ReplacedError):
         file.read()
+
+
+def test_reading_that_was_cancelled_goes_on_with_the_records_that_were_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(record_file, "_WINDOW_BYTES", 50)
+    file = GrowingFile(records(b"one", b"two", b"three", b"four", b"five", b"six"))
+    cancellation = Cancellation()
+
+    def take(offset: int, data: bytes) -> str | None:
+        file.taken.append((offset, data))
+        cancellation.cancel()
+        check_cancelled()
+        return None
+
+    with cancellable(cancellation), pytest.raises(Cancelled):
+        file.file.read_new(len(file.content), one_by_one(take))
+    assert [data for _, data in file.taken] == [b"one", b"two"]
+    file.read()
+    assert [data for _, data in file.taken] == [b"one", b"two", b"three", b"four", b"five", b"six"]
 
 
 pieces = st.lists(
