@@ -9,12 +9,17 @@ import pickletools
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.checkpoints.base import CheckpointError
+from stepscope.summary.memory_budget import TooLargeError, claim
 
 MOST_INSTRUCTIONS: Final = 20_000_000
+_BYTES_OF_INSTRUCTION: Final = 256
+"""Most memory that an instruction takes besides its argument: that of a `Described`, empty but for a `Name`."""
+_INSTRUCTIONS_AT_ONCE: Final = 4_096
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Name:
     """A class or a function that the pickle names."""
 
@@ -25,7 +30,7 @@ class Name:
         return f"{self.module}.{self.name}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Described:
     """An object that Python would create by a call: the callable, its arguments, and what it receives afterwards."""
 
@@ -36,7 +41,7 @@ class Described:
     elements: list[Any] = field(default_factory=list)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Stored:
     """Something stored outside the pickle, such as the elements of a tensor."""
 
@@ -53,17 +58,23 @@ def described(pickle: bytes) -> Any:
     Raises:
         CheckpointError: the pickle is damaged or ends too soon, has more than `MOST_INSTRUCTIONS` instructions, or has
             one that no weight file needs.
+        TooLargeError: what it describes takes more memory than may be claimed.
+        NoMemoryError: there is not enough memory now.
+        Cancelled: the result is no longer wanted.
     """
     machine = _Machine()
     try:
         for count, (opcode, argument, _) in enumerate(pickletools.genops(pickle)):
             if count > MOST_INSTRUCTIONS:
                 raise CheckpointError(f"The pickle has more than {MOST_INSTRUCTIONS:,} instructions.")
+            if count % _INSTRUCTIONS_AT_ONCE == 0:
+                check_cancelled()
+                claim(_INSTRUCTIONS_AT_ONCE * _BYTES_OF_INSTRUCTION)
             if opcode.name == "STOP":
                 return machine.pop()
             machine.step(opcode.name, argument)
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, UnicodeError) as error:
-        if isinstance(error, CheckpointError):
+        if isinstance(error, CheckpointError | TooLargeError):
             raise
         raise CheckpointError(f"The pickle is damaged: {error!s:.200}.") from error
     raise CheckpointError("The pickle does not end.")
@@ -216,7 +227,9 @@ class _Machine:
 
     def _stack_global(self, _: Any) -> None:
         name, module = self.pop(), self.pop()
-        self._stack.append(Name(str(module)[:500], str(name)[:500]))
+        if not isinstance(module, str) or not isinstance(name, str):
+            raise ValueError("a name is not a text")
+        self._stack.append(Name(module[:500], name[:500]))
 
     def _reduce(self, _: Any) -> None:
         arguments, of = self.pop(), self.pop()
@@ -237,7 +250,7 @@ class _Machine:
         self._stack.append(Stored(self.pop()))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Key:
     """A dict key that is neither text nor number; hashing it might take very long, as with nested tuples."""
 

@@ -33,6 +33,8 @@ from stepscope.summary.source import read_up_to
 
 _LARGEST_PICKLE: Final = 256 << 20
 _DEEPEST: Final = 64
+_BYTES_OF_VALUE: Final = 200
+"""Most memory that a value takes until its turn comes, besides the text of its path."""
 _STORAGES: Final = {
     "DoubleStorage": "float64",
     "FloatStorage": "float32",
@@ -79,6 +81,7 @@ class TorchArchive:
             if pickle is None:
                 raise CheckpointError(f"{name} is not an archive of PyTorch: it has no data.pkl.")
             self._folder = pickle.removesuffix("data.pkl")
+            claim(min(archive.getinfo(pickle).file_size, _LARGEST_PICKLE))
             with archive.open(pickle) as content:
                 data = content.read(_LARGEST_PICKLE + 1)
             if len(data) > _LARGEST_PICKLE:
@@ -157,6 +160,7 @@ def _named_tensors(root: Any) -> Iterator[tuple[str, _Tensor]]:
         below = _below(value)
         if below:
             seen.add(id(value))
+            claim(sum(_BYTES_OF_VALUE + len(path) + len(key) for key, _ in below))
             waiting += [(f"{path}.{key}" if path else key, depth + 1, item) for key, item in reversed(below)]
 
 

@@ -161,6 +161,11 @@ def test_values_that_hold_each_other_a_billion_times_are_no_burden() -> None:
     read_all({"x": stream.getvalue()}, "x")
 
 
+def test_a_name_of_values_that_hold_each_other_is_refused() -> None:
+    with pytest.raises(CheckpointError, match=r"The pickle is damaged: a name is not a text\."):
+        described(b"\x80\x04)" + b"2\x86" * 16 + b"\x8c\x01x\x93.")
+
+
 @given(st.lists(st.tuples(st.binary(max_size=9), st.binary(max_size=9))), st.integers(1, 4))
 def test_what_a_block_holds_is_read_back(entries: list[tuple[bytes, bytes]], restart_every: int) -> None:
     from stepscope.summary.checkpoints.table import _block_entries

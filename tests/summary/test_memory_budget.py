@@ -1,6 +1,7 @@
 import io
 import json
 import threading
+import zipfile
 from pathlib import Path
 
 import h5py
@@ -9,7 +10,9 @@ import polars as pl
 import pytest
 
 from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
-from stepscope.summary.checkpoints.dispatch import open_checkpoint_at
+from stepscope.summary.checkpoints.base import CheckpointError
+from stepscope.summary.checkpoints.dispatch import open_checkpoint, open_checkpoint_at
+from stepscope.summary.checkpoints.pickle_machine import described
 from stepscope.summary.memory_budget import MemoryBudget, NoMemoryError, TooLargeError, claim
 from stepscope.summary.table_sizes import declared_bytes
 from stepscope.summary.vector_table_rules import VectorTableError
@@ -123,6 +126,36 @@ def test_every_format_claims_what_it_declares_before_it_takes_it(tmp_path: Path)
         with budget.reading():
             points = checkpoint.read(checkpoint.tensors[0].name)
             assert budget.claimed >= points.nbytes == MIB, name
+
+
+def small_archive(pickle: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/data.pkl", pickle)
+    assert len(stream.getvalue()) < 20_000
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "pickle",
+    [
+        pytest.param(b"(" + b"\x8f" * 100_000 + b"t.", id="a tuple of many empty sets"),
+        pytest.param(
+            b"}X" + (100_000).to_bytes(4, "little") + b"k" * 100_000 + b"(" + b"N" * 1_000 + b"ls.", id="a key"
+        ),
+        pytest.param(b"X" + (1 << 24).to_bytes(4, "little") + b"k" * (1 << 24) + b".", id="a long text"),
+    ],
+)
+def test_a_pickle_claims_what_it_describes(pickle: bytes) -> None:
+    with MemoryBudget(16 * MIB).reading(), pytest.raises(CheckpointError, match="It needs some"):
+        open_checkpoint(lambda _: io.BytesIO(small_archive(pickle)), "a.pt")
+
+
+def test_reading_a_pickle_can_be_cancelled() -> None:
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with cancellable(cancellation), pytest.raises(Cancelled):
+        described(b"N.")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "jsonl", "csv", "tsv", "txt"])
