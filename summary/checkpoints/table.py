@@ -99,6 +99,8 @@ def _block_entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:
         length, at = _varint(block, at)
         if shared > len(key) or at + own + length > end:
             raise CheckpointError("The file has a block whose entries reach beyond its end.")
+        # The rest was claimed with the block.
+        claim(shared)
         key = key[:shared] + bytes(block[at : at + own])
         at += own
         yield key, bytes(block[at : at + length])

@@ -74,6 +74,8 @@ class TensorBundle:
                 if key == _HEADER_KEY:
                     header = parse(BundleHeaderProto, value)
                 elif len(self._entries) < MOST_TENSORS:
+                    # As a name, and as a label.
+                    claim(2 * len(key))
                     self._entries[key] = parse(BundleEntryProto, value)
         self._shards = header.num_shards
         self._big_endian = header.endianness == _BIG_ENDIAN

@@ -43,12 +43,14 @@ def block(entries: list[tuple[bytes, bytes]], restart_every: int = 3, compressio
     return content + masked_crc(content).to_bytes(4, "little")
 
 
-def table(entries: list[tuple[bytes, bytes]], per_block: int = 4, compression: int = 0) -> bytes:
+def table(
+    entries: list[tuple[bytes, bytes]], per_block: int = 4, compression: int = 0, restart_every: int = 3
+) -> bytes:
     out = bytearray()
     index: list[tuple[bytes, bytes]] = []
     for begin in range(0, len(entries), per_block):
         part = entries[begin : begin + per_block]
-        data = block(part, compression=compression)
+        data = block(part, restart_every, compression)
         index.append((part[-1][0], varint(len(out)) + varint(len(data) - 5)))
         out += data
     handles = b""

@@ -14,9 +14,11 @@ from stepscope.summary.checkpoints.base import CheckpointError
 from stepscope.summary.checkpoints.dispatch import open_checkpoint, open_checkpoint_at
 from stepscope.summary.checkpoints.pickle_machine import described
 from stepscope.summary.memory_budget import MemoryBudget, NoMemoryError, TooLargeError, claim
+from stepscope.summary.proto.tensor_bundle_pb2 import BundleEntryProto
 from stepscope.summary.table_sizes import declared_bytes
 from stepscope.summary.vector_table_rules import VectorTableError
 from stepscope.summary.vector_tables import read_vector_table
+from tests.summary.bundles import table
 
 MIB = 1 << 20
 TABLE = pl.DataFrame({"v": [[1.0, 2.0, 3.0]] * 1000, "t": ["x"] * 1000, "n": range(1000)})
@@ -156,6 +158,17 @@ def test_reading_a_pickle_can_be_cancelled() -> None:
     cancellation.cancel()
     with cancellable(cancellation), pytest.raises(Cancelled):
         described(b"N.")
+
+
+def test_keys_that_share_what_they_begin_with_are_counted_for_each() -> None:
+    entry = BundleEntryProto(dtype="DT_FLOAT").SerializeToString()
+    index = table([(b"k" * (10 * size), entry) for size in range(1, 1_000)], per_block=1_000, restart_every=1_000)
+    assert len(index) < 40_000
+    # The keys take 5 MB.
+    with MemoryBudget(4 * MIB).reading(), pytest.raises(CheckpointError, match="It needs some"):
+        open_checkpoint(lambda _: io.BytesIO(index), "a.index")
+    with MemoryBudget(16 * MIB).reading():
+        assert len(open_checkpoint(lambda _: io.BytesIO(index), "a.index").tensors) == 999
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "jsonl", "csv", "tsv", "txt"])
