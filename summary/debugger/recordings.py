@@ -260,26 +260,20 @@ class RecordedData:
         except PayloadError:
             nothing = np.zeros(header.observations, np.int32)
             return nothing, np.full((header.observations, len(FIGURES)), np.nan), nothing
-        table = self._numbers[header.recording]
         # Tensors beyond `MOST_TENSORS` are not in the table.
-        known = numbers < len(table)
-        found = table[np.where(known, numbers, 0)]
-        return found[:, 0], np.where(known[:, np.newaxis], figures, np.nan), np.where(known, found[:, 1], 0)
+        own, joined, devices = self._numbers.get(header.recording, _NO_NUMBERS)
+        at = np.searchsorted(own[:-1], numbers)
+        known = own[at] == numbers
+        return joined[at] * known, np.where(known[:, np.newaxis], figures, np.nan), devices[at] * known
 
     @cached_property
-    def _numbers(self) -> Mapping[int, NDArray[np.int32]]:
-        """For each recording, [n, 2], indexed by its own tensor numbers: the number here and the device index."""
+    def _numbers(self) -> Mapping[int, "_Numbers"]:
+        """The tensors of each recording."""
         found: dict[int, list[tuple[int, int, int]]] = {}
         catalog = self._catalog
         for (recording, own), number in catalog.numbers.items():
             found.setdefault(recording, []).append((own, number, catalog.device_places.get((recording, own), 0)))
-        tables = {}
-        for recording, rows in found.items():
-            table = np.zeros((1 + max(own for own, *_ in rows), 2), np.int32)
-            for own, *row in rows:
-                table[own] = row
-            tables[recording] = table
-        return tables
+        return {recording: _numbers_of(rows) for recording, rows in found.items()}
 
     def _alerts_of(self, message: DebugAlerts, step: int, wall_time: float) -> Iterator[Alert]:
         for alert in message.alerts:
@@ -297,6 +291,26 @@ class RecordedData:
                 header_count = int(layout.ends[place]) - (int(layout.ends[place - 1]) if place else 0)
                 return int(layout.ends[place]) - header_count + int(rows[0])
         return None
+
+
+class _Numbers(NamedTuple):
+    """The tensors of a recording, by ascending number there."""
+
+    own: NDArray[np.int64]
+    """The number in the recording."""
+    joined: NDArray[np.int32]
+    """The number here."""
+    devices: NDArray[np.int32]
+    """The device index."""
+
+
+def _numbers_of(rows: list[tuple[int, int, int]]) -> _Numbers:
+    own, joined, devices = zip(*sorted(rows), strict=True)
+    return _Numbers(np.array(own, np.int64), np.array(joined, np.int32), np.array(devices, np.int32))
+
+
+_NO_NUMBERS: Final = _numbers_of([(-1, 0, 0)])
+"""No tensor has this number."""
 
 
 def _is_inside(tensor: WatchedTensor, module: WatchedTensor) -> bool:
@@ -446,8 +460,10 @@ def _joined(catalogs: Sequence[DebugCatalog], headers: Sequence[_Header]) -> _Ca
         notes[f"{more_notes:,} further notes are left out"] = None
     tensors = [_watched(recording, tensor, numbers, stack_numbers) for recording, tensor in found]
     lost = 0
-    for header in {header.recording: header for header in sorted(headers)}.values():
-        for own in range(min(header.tensors, MOST_TENSORS)):
+    for header in {header.recording: header for header in sorted(headers) if header.observations}.values():
+        for own in range(header.tensors):
+            if len(tensors) >= MOST_TENSORS:
+                break
             if (header.recording, own) not in numbers:
                 lost += 1
                 numbers[header.recording, own] = len(tensors)
