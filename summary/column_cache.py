@@ -38,7 +38,7 @@ from stepscope.summary.stored_points import (
     texts_of_states,
 )
 
-_MAGIC: Final = b"stepscope columns 5\n"
+_MAGIC: Final = b"stepscope columns 6\n"
 _PREFIX_BYTES: Final = len(_MAGIC) + 12
 _COLUMNS: Final[tuple[tuple[str, np.dtype[Any]], ...]] = (
     ("steps", np.dtype("<i8")),
@@ -190,7 +190,7 @@ def _encoded(address: str, found: FoundFile, state: FileState, tags: Sequence[Ta
             [(damage.offset, damage.length, damage.reason) for damage in state.damages],
             state.damage_count,
             state.skipped_bytes,
-            [(start.step, dict(start.points_before)) for start in state.session_starts],
+            [(start.step, start.points_between) for start in state.session_starts],
             TagTable.of(tags),
             dict(texts_of_states(tags)),
             list(map(crc32c, body)),
@@ -235,7 +235,7 @@ def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile |
         tuple([Damage(*damage) for damage in header.damages]),
         header.damage_count,
         header.skipped_bytes,
-        tuple([SessionStart(step, before) for step, before in header.session_starts]),
+        tuple([SessionStart(step, between) for step, between in header.session_starts]),
     )
     return CachedFile(header.size, header.modified_ns, header.changed_ns, state, header.table, columns)
 

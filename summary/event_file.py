@@ -4,6 +4,7 @@ import errno
 import hashlib
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,7 +25,7 @@ from stepscope.summary.kinds.registry import decode, kind_of
 from stepscope.summary.kinds.scalar_batch import varint
 from stepscope.summary.names import readable_name
 from stepscope.summary.packed_points import PackedPoints, Packer
-from stepscope.summary.points import PointCounts, Rows, TagPoints, TagState
+from stepscope.summary.points import Rows, TagPoints, TagState
 from stepscope.summary.proto.event_pb2 import Event, SessionLog
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.proto.types_pb2 import DT_STRING
@@ -46,7 +47,7 @@ _TAGS_REMEMBERED: Final = 1 << 12
 """Tags in caches; the runs of a sweep have the same ones."""
 _HASHED_BYTES: Final = 4096
 _MOST_SESSION_STARTS: Final = 100
-"""Maximum session starts of a packed file; each holds the number of points of every tag."""
+"""Maximum session starts of a packed file; each holds numbers of points by tag."""
 _FIRST: Final = np.zeros(1, np.int64)
 TAIL_BYTES: Final = 64
 """Enough to hold the CRC of the last record's data."""
@@ -56,10 +57,13 @@ _LEFT_OUT: Final = -1
 
 @dataclass(frozen=True)
 class SessionStart:
-    """A ``SessionLog.START``: its step, and how many points of each tag the file held before it."""
+    """A ``SessionLog.START``: its step, and how many points of each tag came between the start before it and itself.
+
+    These are together no more than the points, however many starts and tags there are.
+    """
 
     step: int
-    points_before: dict[str, int]
+    points_between: dict[str, int]
 
 
 class FileState(msgspec.Struct, array_like=True, frozen=True):
@@ -96,6 +100,7 @@ class EventFile:
     # There may be very many, most of which are never read again.
     __slots__ = (
         "_by_id",
+        "_counted",
         "_crc",
         "_damaged_records",
         "_head",
@@ -131,6 +136,8 @@ class EventFile:
         """Begin or restart, as if nothing had been read."""
         # State that most files do not need is created on demand.
         self._session_starts: list[SessionStart] | None = None
+        self._counted: Counter[str] | None = None
+        """Number of points of each tag before the last session start."""
         self.first_wall_time: float | None = None
         """None while there is no event."""
         self.span = (math.nan, math.nan)
@@ -271,7 +278,7 @@ class EventFile:
             return None
         packed = self._packed or packer.pack(self.tag_states())
         self._records_before, self._made_scanner = self.records, None
-        self._by_id, self._points, self._packed = None, None, None
+        self._by_id, self._points, self._packed, self._counted = None, None, None, None
         state = self._state()
         self._store(state, packed.table.tags, packed, packed.table.places)
         return state, packed
@@ -496,7 +503,7 @@ class EventFile:
             if self._packed is not None:
                 return
         others = np.flatnonzero(rows["tag"] < 0)
-        counts = PointCounts({tag: len(points) for tag, points in self.points.items()} if len(others) else {})
+        counts = self._points_since_start() if len(others) else Counter()
         begin = 0
         for tag_id, end in enumerate(split.group_ends.tolist()):
             if end > begin:
@@ -509,9 +516,17 @@ class EventFile:
             if counted < index:
                 between = rows["tag"][counted:index]
                 for tag_id, count in zip(*np.unique(between[between >= 0], return_counts=True), strict=True):
-                    counts.add(by_id[tag_id].tag, int(count))
+                    counts[by_id[tag_id].tag] += int(count)
             counted = index
             self._take_other(index, window, counts)
+
+    def _points_since_start(self) -> Counter[str]:
+        """Return the number of points of each tag since the last session start."""
+        if self._counted is None:
+            self._counted = Counter()
+            for start in self.session_starts:
+                self._counted.update(start.points_between)
+        return Counter({tag: len(points) for tag, points in self.points.items()}) - self._counted
 
     def _packed_at_once(self, packer: Packer, split: RowsByTag, window: "_Window") -> PackedPoints | None:
         """Return the points of a window as one block if all are numbers; None if they are not."""
@@ -600,7 +615,7 @@ class EventFile:
                     self._add_record_damage(rows, index, f"no scalar under the tag {points.tag!r}: {error}")
         return replace(rows, values=values), readable
 
-    def _take_other(self, index: int, window: "_Window", counts: PointCounts) -> None:
+    def _take_other(self, index: int, window: "_Window", counts: Counter[str]) -> None:
         row = _single(window.found[index])
         try:
             event = window.event(index)
@@ -610,7 +625,10 @@ class EventFile:
         match event.WhichOneof("what"):
             case "session_log" if event.session_log.status == SessionLog.START:
                 self._session_starts = self._session_starts or []
-                self._session_starts.append(SessionStart(event.step, counts.so_far()))
+                self._session_starts.append(SessionStart(event.step, dict(counts)))
+                if self._counted is not None:
+                    self._counted.update(counts)
+                counts.clear()
             case "graph_def" | "tagged_run_metadata":
                 self._take_older_form(row, value_of_event(event), counts)
             case "meta_graph_def":
@@ -618,7 +636,7 @@ class EventFile:
             case _:
                 pass
 
-    def _take_meta_graph(self, row: Rows, event: Event, counts: PointCounts) -> None:
+    def _take_meta_graph(self, row: Rows, event: Event, counts: Counter[str]) -> None:
         """Take the graph of a MetaGraphDef, unless the file has one: writers of both write the same graph twice."""
         if RUN_GRAPH_TAG in self.points:
             return
@@ -630,14 +648,14 @@ class EventFile:
         if value.tensor.string_val[0]:
             self._take_older_form(row, value, counts)
 
-    def _take_older_form(self, row: Rows, value: Summary.Value, counts: PointCounts) -> None:
+    def _take_older_form(self, row: Rows, value: Summary.Value, counts: Counter[str]) -> None:
         """Take a payload that was a field of the event before summaries could hold it."""
         kind = value.metadata.plugin_data.plugin_name
         tag = readable_name(value.tag)
         points = self.points.setdefault(tag, TagPoints(tag, kind))
         if points.kind == kind:
             points.extend(row)
-            counts.add(points.tag, 1)
+            counts[points.tag] += 1
         else:
             reason = f"{kind} under the tag {tag!r}, which holds {points.kind or 'values of no known kind'}"
             self._add_record_damage(row, 0, reason)

@@ -22,7 +22,7 @@ from stepscope.summary.index_lists import IndexedFile, SegmentFiles
 from stepscope.summary.packed_points import Packer
 from stepscope.summary.records import crc32c
 
-_MAGIC: Final = b"stepscope index 5\n"
+_MAGIC: Final = b"stepscope index 6\n"
 _PREFIX_BYTES: Final = len(_MAGIC) + 4
 _SMALL_SEGMENT: Final = 1 << 22
 _MOST_SMALL_SEGMENTS: Final = 8

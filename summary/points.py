@@ -198,27 +198,6 @@ class TagPoints:
         )
 
 
-class PointCounts:
-    """Number of points of each tag, counted as the events of a file are read.
-
-    Returned counts never change, and are returned again until a point is added, so that a file of nothing but session
-    starts does not fill the memory with copies.
-    """
-
-    def __init__(self, counts: dict[str, int]) -> None:
-        self._counts = counts
-        self._given_out = False
-
-    def add(self, tag: str, count: int) -> None:
-        if self._given_out:
-            self._counts, self._given_out = dict(self._counts), False
-        self._counts[tag] = self._counts.get(tag, 0) + count
-
-    def so_far(self) -> dict[str, int]:
-        self._given_out = True
-        return self._counts
-
-
 def _extended(array: NDArray[Number], length: int, values: NDArray[Number]) -> NDArray[Number]:
     """Return an array whose first ``length`` elements are those of ``array``, followed by ``values``."""
     if length == 0:

@@ -13,7 +13,7 @@ import numpy as np
 
 from stepscope.summary.blob_cache import BlobCache
 from stepscope.summary.contents import Damage, FileHealth
-from stepscope.summary.event_file import EventFile, FileState, SessionStart
+from stepscope.summary.event_file import EventFile, FileState
 from stepscope.summary.packed_points import PackedPoints
 from stepscope.summary.payload_locations import Content
 from stepscope.summary.points import Part, TagPoints
@@ -232,7 +232,7 @@ class StagedRun:
         tag: str,
         holding: Sequence[tuple[EventFile, TagPoints]],
         turns: _Turns,
-        restarting: Sequence[tuple[EventFile, SessionStart]],
+        restarting: Sequence[tuple[EventFile, int]],
     ) -> tuple[Series, Mapping[PurePosixPath, int]]:
         described = _described(holding)
         kind = described.kind
@@ -346,16 +346,19 @@ def _starts(files: Iterable[EventFile]) -> tuple[tuple[EventFile, int], ...]:
     return tuple([(events, len(events.session_starts)) for events in files if events.session_starts])
 
 
-def _restarting(turns: _Turns) -> Iterator[tuple[EventFile, SessionStart]]:
-    """Yield the session starts that restart a run: all but the first of a file before which the run had not begun.
+def _restarting(turns: _Turns) -> Iterator[tuple[EventFile, int]]:
+    """Yield the files with session starts that restart a run, each with the index of the first that does.
 
-    That first one may come late: supervisors of TensorFlow 1 mark their start after the first points are written.
+    All do but the first of a file before which the run had not begun. That first one may come late: supervisors of
+    TensorFlow 1 mark their start after the first points are written.
     """
     begun = False
     first_after: float = math.inf
     for events, turn in turns.items():
         begun = begun or first_after <= turn.rank
-        yield from ((events, start) for start in events.session_starts[0 if begun else 1 :])
+        first = 0 if begun else 1
+        if len(events.session_starts) > first:
+            yield events, first
         if events.session_starts or events.has_points:
             first_after = min(first_after, turn.after)
 
@@ -364,15 +367,17 @@ def _written(
     tag: str,
     parts: Mapping[EventFile, Part],
     turns: _Turns,
-    restarting: Sequence[tuple[EventFile, SessionStart]],
+    restarting: Sequence[tuple[EventFile, int]],
 ) -> dict[EventFile, Written]:
     """Return the points of ``tag`` in each file that has any, or that restarts the run, ordered by rank of the
     files.
     """
     starts: dict[EventFile, list[Restart]] = {}
-    for events, start in restarting:
-        before = start.points_before.get(tag, 0) if events in parts else 0
-        starts.setdefault(events, []).append(Restart(before, start.step))
+    for events, first in restarting:
+        between = (start.points_between.get(tag, 0) if events in parts else 0 for start in events.session_starts)
+        befores = itertools.accumulate(between)
+        restarts = [Restart(before, start.step) for before, start in zip(befores, events.session_starts, strict=True)]
+        starts[events] = restarts[first:]
     found: dict[EventFile, Written] = {}
     for events, turn in turns.items():
         part = parts.get(events)

@@ -69,6 +69,7 @@ class Reading:
                 counts[item.tag] += 1
             else:
                 starts.append((item, dict(counts)))
+                counts.clear()
         return starts
 
 
@@ -174,7 +175,7 @@ def check_as_plainly_read(file: EventFile, content: bytes) -> None:
         ("number of damages", file.all_damage_count, len(plain.damages)),
         ("records", file.records, plain.records),
         ("waiting", file.waiting, plain.waiting),
-        ("starts", [(s.step, +Counter(s.points_before)) for s in file.session_starts], plain.starts()),
+        ("starts", [(s.step, s.points_between) for s in file.session_starts], plain.starts()),
     ):
         if shown != expected:
             raise FindingError(f"{name}: shown {shown!r}, expected {expected!r}", content)

@@ -253,14 +253,13 @@ def test_run_metadata_under_the_tag_of_a_scalar_is_damage_and_no_point() -> None
     assert [d.reason for d in file.damages] == ["graph_tagged_run_metadata under the tag 'loss', which holds scalars"]
 
 
-def test_session_starts_remember_how_many_points_came_before() -> None:
+def test_session_starts_remember_how_many_points_came_since_the_one_before() -> None:
     start = Event(step=1, session_log=SessionLog(status=SessionLog.START))
     file = read(file_of(start, *THREE[:2], start, start, *THREE[1:], start))
-    befores = [s.points_before for s in file.session_starts]
     total = {tag: len(of_tag) for tag, of_tag in file.points.items()}
-    assert befores == [{}, {"loss": 2, "acc": 2}, {"loss": 2, "acc": 2}, total]
-    # A file of nothing but starts once copied all tags for each of them.
-    assert befores[1] is befores[2]
+    assert total == {"loss": 4, "acc": 4}
+    # Starts that alternate with points once held the numbers of all tags each.
+    assert [s.points_between for s in file.session_starts] == [{}, {"loss": 2, "acc": 2}, {}, {"loss": 2, "acc": 2}]
 
 
 events = st.builds(

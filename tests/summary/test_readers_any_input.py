@@ -440,7 +440,7 @@ def test_what_is_left_out_does_not_move_the_place_of_a_restart() -> None:
         start(0), scalar(0, 0.0), scalar(1, 1.0), event_of(2, note), metadata, start(1), scalar(1, 2.0), metadata
     )
     file = read(content)
-    assert [s.points_before for s in file.session_starts] == [{}, {"loss": 2, "step": 1}]
+    assert [s.points_between for s in file.session_starts] == [{}, {"loss": 2, "step": 1}]
     source = MemorySource()
     source.put("events.out.tfevents.1", content)
     run = Logdir(source).update().runs["."]
