@@ -7,6 +7,7 @@ index: for one log directory the last one wins, and files it does not know are r
 is replaced. The whole index may be deleted.
 """
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -107,7 +108,9 @@ class LogIndex:
     def load(self) -> IndexedFiles:
         """Return the index's files of this log directory, without damaged data."""
         self._places, self._files = {}, {}
-        self._others = self._manifest()
+        self._others = {}
+        with contextlib.suppress(OSError):
+            self._others = self._manifest()
         for place in self._others.pop(self.logs, ()):
             self._take_segment(place)
         return IndexedFiles(dict(self._files))
@@ -125,13 +128,17 @@ class LogIndex:
         return IndexedFiles(found)
 
     def _manifest(self) -> _Manifest:
+        """Return the manifest as it is now, empty if there is none of this version; raises OSError."""
         try:
             return _decoded_manifest(self._folder.read_manifest())
-        except (OSError, ValueError, msgspec.DecodeError):
+        except (FileNotFoundError, ValueError, msgspec.DecodeError):
             return {}
 
     def _write_manifest(self) -> list[str]:
-        """Replace this log directory's part of the manifest; return the names of all segments in the manifest."""
+        """Replace this log directory's part of the manifest; return the names of all segments in the manifest.
+
+        Raises OSError, also if the other parts cannot be read.
+        """
         parts = self._manifest() | {self.logs: list(self._places.values())}
         self._folder.write_manifest(_encoded_manifest(parts))
         return [place.name for places in parts.values() for place in places]

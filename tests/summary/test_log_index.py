@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from stepscope.summary import SummaryWriter, packed_points
 from stepscope.summary.event_file import EventFile
+from stepscope.summary.index_files import IndexFolder
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.packed_points import BlockInMemory, PackedPoints, Packer
@@ -320,6 +321,27 @@ def test_each_log_directory_has_its_own_part_of_an_index(tmp_path: Path) -> None
     for name in ("ours", "theirs"):
         assert {path.parts[0] for path in files_of(index, tmp_path / name)} == {name}
         assert set(Logdir(tmp_path / name, index=LogIndex(str(index))).indexed().runs) == {name}
+
+
+def test_parts_of_others_stay_in_a_manifest_that_cannot_be_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Busy(IndexFolder):
+        def read_manifest(self) -> bytes:
+            raise OSError("503 Slow Down")
+
+    index = tmp_path / "index"
+    for name in ("ours", "theirs"):
+        with SummaryWriter(tmp_path / name / name) as writer:
+            writer.add_scalar("loss", 8.0, 0)
+    look(tmp_path / "theirs", index)
+    ours = Logdir(tmp_path / "ours", index=LogIndex(Busy(index)))
+    assert set(ours.update().runs) == {"ours"}
+    ours.wait_until_stored()
+    assert [len(files_of(index, tmp_path / name)) for name in ("ours", "theirs")] == [0, 1]
+    assert [record.message for record in caplog.records] == [
+        f"nothing is kept, as the index at {index} cannot be written: 503 Slow Down"
+    ]
 
 
 def test_a_log_directory_under_another_name_is_taken_from_the_index_and_has_a_part_of_its_own_then(
