@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple, Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 import numpy as np
@@ -46,7 +47,7 @@ class _Begins(NamedTuple):
     blobs: list[int]
 
 
-class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
+class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True, weakref=True):
     """The tags of a file and the layout of its block."""
 
     tags: TagTable
@@ -298,7 +299,8 @@ class Packer:
     """Packs points; equal tables, common among the runs of a sweep, are one object."""
 
     def __init__(self) -> None:
-        self._tables: dict[bytes, PackedTable] = {}
+        # A file that grows has a new table each time.
+        self._tables: WeakValueDictionary[bytes, PackedTable] = WeakValueDictionary()
         self._encode: Callable[[PackedTable], bytes] = msgspec.msgpack.Encoder().encode
 
     def shared(self, table: PackedTable) -> PackedTable:

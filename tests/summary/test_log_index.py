@@ -5,6 +5,7 @@ import os
 import shutil
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -535,16 +536,26 @@ def test_packed_points_are_the_points_to_the_bit(
         assert [column.dtype for column in found[6:]] == [column.dtype for column in state[6:]]
 
 
+def two_points(value: float) -> TagState:
+    nothing = np.empty(0, np.int64)
+    columns = (np.arange(2), np.ones(2), np.full(2, value), nothing, nothing, nothing.astype(np.int32))
+    return TagState("loss", "scalars", "", "", b"", False, *columns)
+
+
 def test_tables_that_are_equal_are_one_object() -> None:
     packer = Packer()
+    assert packer.pack([two_points(1.0)]).table is packer.pack([two_points(2.0)]).table
+    assert packer.pack([two_points(0.1)]).table is not packer.pack([two_points(1.0)]).table
 
-    def make(value: float) -> TagState:
-        nothing = np.empty(0, np.int64)
-        columns = (np.arange(2), np.ones(2), np.full(2, value), nothing, nothing, nothing.astype(np.int32))
-        return TagState("loss", "scalars", "", "", b"", False, *columns)
 
-    assert packer.pack([make(1.0)]).table is packer.pack([make(2.0)]).table
-    assert packer.pack([make(0.1)]).table is not packer.pack([make(1.0)]).table
+def test_a_table_is_freed_with_the_last_points_that_have_it() -> None:
+    packer = Packer()
+    one, other = packer.pack([two_points(1.0)]), packer.pack([two_points(2.0)])
+    table = weakref.ref(one.table)
+    del one
+    assert table() is other.table
+    del other
+    assert table() is None
 
 
 SAMPLES = sorted((Path(__file__).resolve().parents[2] / "sample_logs").rglob("*tfevents*"))
