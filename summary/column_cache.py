@@ -67,7 +67,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class _Header(msgspec.Struct, array_like=True, frozen=True):
-    address: str
+    address: bytes
     size: int
     modified_ns: int
     changed_ns: int
@@ -175,7 +175,7 @@ def _encoded(address: str, found: FoundFile, state: FileState, tags: Sequence[Ta
     body = [part + bytes(-len(part) % 8) for part in body]
     header = msgspec.msgpack.encode(
         _Header(
-            address,
+            os.fsencode(address),
             found.size,
             found.modified_ns,
             found.changed_ns,
@@ -217,7 +217,11 @@ def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile |
         return None
     header = _DECODER.decode(encoded)
     tags = len(header.crcs)
-    if header.address != address or not header.table.is_sound(tags) or not are_texts_of(header.texts, tags):
+    if (
+        header.address != os.fsencode(address)
+        or not header.table.is_sound(tags)
+        or not are_texts_of(header.texts, tags)
+    ):
         return None
     begin = len(content) + -len(content) % 8
     columns = _KeptColumns(path, content[:_PREFIX_BYTES], begin, header.table, header.texts, header.crcs)

@@ -1,6 +1,7 @@
 """Storage of event-file data for the next start: a cache file for each large file, one index for all others."""
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -24,6 +25,7 @@ _CACHED_GROWTH: Final = 0.25
 """A file is stored again when it has grown by this fraction."""
 _SECONDS_BETWEEN_SEGMENTS: Final = 30.0
 """Interval while files grow; each write adds a file to the index."""
+_log: Final = logging.getLogger(__name__)
 
 
 class KeptFiles:
@@ -189,9 +191,7 @@ class KeptFiles:
             elif self._cache is not None and more >= max(LEAST_CACHED, kept * _CACHED_GROWTH):
                 with contextlib.suppress(OSError):
                     state, tags = file.events.state(), file.events.tag_states()
-                    self._storing.submit(
-                        self._cache.store, self._source.locate(file.found.path), file.found, state, tags
-                    )
+                    self._store(self._cache.store, self._source.locate(file.found.path), file.found, state, tags)
                     file.cached_bytes = file.events.position
         if self._index is None or not self._waiting:
             return
@@ -201,7 +201,12 @@ class KeptFiles:
             self._stored_at = time.monotonic()
             # Pending writes stay in memory: at most two batches of them, however slow the disk is.
             wait(self._written)
-            self._written = [self._storing.submit(self._index.store, indexed, None if listed is None else listed())]
+            self._written = [self._store(self._index.store, indexed, None if listed is None else listed())]
+
+    def _store(self, store: Callable[..., None], *data: object) -> Future[None]:
+        stored = self._storing.submit(store, *data)
+        stored.add_done_callback(_log_error)
+        return stored
 
     def _wait(self, file: StagedFile) -> None:
         if self._index is not None and self._seen_ns is not None:
@@ -223,3 +228,8 @@ class KeptFiles:
     def wait_until_stored(self) -> None:
         """Wait until everything submitted so far has been stored."""
         self._storing.submit(lambda: None).result()
+
+
+def _log_error(stored: Future[None]) -> None:
+    if (error := stored.exception()) is not None:
+        _log.error("what was read could not be stored for the next start", exc_info=error)

@@ -186,9 +186,9 @@ def _take_listing(source: Source, files: Iterable[FoundFile]) -> None:
 
 
 def identity_of(source: Source) -> str:
-    """Return a unique identity of a log directory, the same whoever opens it."""
+    """Return a unique identity of a log directory, the same whoever opens it, as text that UTF-8 can encode."""
     names = ",".join(source.names) if isinstance(source, SeveralSources) else ""
-    return f"{names}\0{source.address}"
+    return os.fsencode(f"{names}\0{source.address}").decode(errors="backslashreplace")
 
 
 def name_of(address: str) -> str:

@@ -1,6 +1,7 @@
 """Data that was read is kept, and is never shown where the files say something else."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -96,6 +97,16 @@ def test_a_second_start_shows_the_same_and_reads_nothing(tmp_path: Path, reads: 
     assert [read for read in reads if read[1] > 0] == []
     everything = look(tmp_path / "logs", tmp_path / "cache", keep_superseded=True)
     assert shown(everything) == shown(Logdir(tmp_path / "logs", keep_superseded=True).update())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Names of files that are not UTF-8")
+def test_paths_need_not_be_utf_8(tmp_path: Path, reads: list[tuple[str, int]]) -> None:
+    logs = tmp_path / os.fsdecode(b"logs \xe9")
+    write_runs(logs / os.fsdecode(b"\xff"))
+    first = look(logs, tmp_path / "cache")
+    reads.clear()
+    assert shown(look(logs, tmp_path / "cache")) == shown(first)
+    assert reads == []
 
 
 def test_of_a_file_that_has_grown_the_rest_is_read(tmp_path: Path, reads: list[tuple[str, int]]) -> None:

@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+import sys
 import threading
 import time
 import weakref
@@ -136,6 +137,28 @@ def test_a_second_start_shows_the_same_and_opens_no_event_file(
     assert everything == shown(first) == read_anew(logs)
     overwritten_too = look(logs, tmp_path / "index", keep_superseded=True)
     assert shown(overwritten_too) == shown(Logdir(logs, keep_superseded=True).update())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Names of files that are not UTF-8")
+@pytest.mark.usefixtures("settled")
+def test_paths_need_not_be_utf_8(tmp_path: Path, opened: list[tuple[str, int]]) -> None:
+    logs = tmp_path / os.fsdecode(b"logs \xe9")
+    write_runs(logs / os.fsdecode(b"\xff"))
+    first = look(logs, tmp_path / "index")
+    opened.clear()
+    assert shown(look(logs, tmp_path / "index")) == shown(first)
+    assert opened == []
+
+
+def test_an_unexpected_error_of_storing_is_logged(logs: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(LogIndex):
+        def store(self, files: Any, listed: Any = None) -> None:
+            raise RuntimeError("unforeseen")
+
+    logdir = Logdir(logs, index=Failing(str(tmp_path / "index")))
+    assert shown(logdir.update()) == read_anew(logs)
+    logdir.wait_until_stored()
+    assert {record.message for record in caplog.records} == {"what was read could not be stored for the next start"}
 
 
 def test_a_file_that_changed_just_before_it_was_read_is_compared(
