@@ -70,14 +70,16 @@ def _one_row_per_step(chosen: Sequence[Series]) -> pl.DataFrame:
     for run, of_run in by_run.items():
         rows[run] = _rows_of_run(of_run, row_count)
         row_count += len(rows[run].steps)
-    tags = list(dict.fromkeys(series.tag for series in chosen))
+    by_tag: dict[str, list[Series]] = {}
+    for series in chosen:
+        by_tag.setdefault(series.tag, []).append(series)
     return pl.DataFrame(
         [
             name_column("run", list(rows), [len(of_run.steps) for of_run in rows.values()]),
             joined("step", [of_run.steps for of_run in rows.values()], pl.Int64),
             *(
-                _tag_column(column, [series for series in chosen if series.tag == tag], rows, row_count)
-                for tag, column in column_names(tags, _KEYS, "tag").items()
+                _tag_column(column, by_tag[tag], rows, row_count)
+                for tag, column in column_names(by_tag, _KEYS, "tag").items()
             ),
         ]
     )

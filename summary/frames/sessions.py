@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
@@ -152,7 +153,8 @@ def _metrics(contents: Contents, sessions: Sequence[_Session]) -> list[_Metric]:
             declared[info.name.group, info.name.tag] = None
     if declared:
         return list(declared)
-    return list(dict.fromkeys(metric for session in sessions for metric in _scalars_below(contents.runs, session.run)))
+    below = chain.from_iterable(_runs_below(contents.runs, sessions))
+    return list(dict.fromkeys((group, series.tag) for group, run in below for series in run.of_kind(SCALARS)))
 
 
 def _experiment(run: Run) -> Experiment:
@@ -160,20 +162,15 @@ def _experiment(run: Run) -> Experiment:
     return data.experiment if data is not None else Experiment()
 
 
-def _scalars_below(runs: Mapping[str, Run], session: str) -> Iterable[_Metric]:
+def _runs_below(runs: Mapping[str, Run], sessions: Sequence[_Session]) -> Iterable[list[tuple[str, Run]]]:
+    """Return each session's run and the runs below it, each with its folder below the session's run."""
+    found: dict[PurePosixPath, list[tuple[str, Run]]] = {PurePosixPath(session.run): [] for session in sessions}
     for run in runs.values():
-        group = _folder_below(session, run.name)
-        if group is not None:
-            for series in run.of_kind(SCALARS):
-                yield group, series.tag
-
-
-def _folder_below(session: str, run: str) -> str | None:
-    path, above = PurePosixPath(run), PurePosixPath(session)
-    if not path.is_relative_to(above):
-        return None
-    group = path.relative_to(above).as_posix()
-    return "" if group == "." else group
+        path = PurePosixPath(run.name)
+        for above in (path, *path.parents):
+            if above in found:
+                found[above].append((path.relative_to(above).as_posix() if path != above else "", run))
+    return found.values()
 
 
 def _metric_name(metric: _Metric) -> str:

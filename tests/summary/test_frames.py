@@ -4,6 +4,7 @@ import math
 import re
 import sys
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -424,6 +425,30 @@ def test_without_declared_metrics_every_scalar_of_a_session_and_below_is_one(tmp
             "validation/acc": pytest.approx(0.9),
         }
     ]
+
+
+def test_metrics_of_sessions_inside_each_other_are_found_in_one_walk_through_the_runs(tmp_path: Path) -> None:
+    walks: list[int] = []
+
+    class Walked(dict[str, Run]):
+        def values(self) -> Any:
+            walks.append(len(self))
+            return super().values()
+
+    for depth in range(1, 6):
+        session(tmp_path.joinpath(*"abcde"[:depth]), {"lr": depth})
+    write(tmp_path / "a" / "b" / "c" / "d" / "e", ("loss", 0, 2.0, 0.5))
+    table = replace(open_logdir(tmp_path), runs=Walked(open_logdir(tmp_path).runs)).hparams()
+    assert table.drop("group", "status", "start_time", "end_time").rows() == [
+        ("a", 1, 0.5, None, None, None, None),
+        ("a/b", 2, None, 0.5, None, None, None),
+        ("a/b/c", 3, None, None, 0.5, None, None),
+        ("a/b/c/d", 4, None, None, None, 0.5, None),
+        ("a/b/c/d/e", 5, None, None, None, None, 0.5),
+    ]
+    assert table.columns[-5:] == ["b/c/d/e/loss", "c/d/e/loss", "d/e/loss", "e/loss", "loss"]
+    # For the sessions, for what experiments declare, and for the metrics.
+    assert walks == [5] * 3
 
 
 def test_hyperparameters_have_their_types(tmp_path: Path) -> None:
