@@ -15,7 +15,8 @@ TOO_SLOW: Final = "it takes too long to search with, as nested repetitions such 
 _MOST_REPEATED: Final = 500_000
 """Maximum number of parts after the library expands repetitions; each takes some 300 bytes."""
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
-_RECURSION: Final = re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
+_RECURSION: Final = re.compile(r"\(\?(?:R|\d|[+-](?![A-Za-z])|&|P(?![<=]))")
+"""With the flag "x", spaces and comments may come after a sign or a P."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_/=,:@% -]+")
 """Characters that match themselves in an expression."""
 _COUNT: Final = re.compile(r"\{\s*(\d+)")
@@ -97,7 +98,7 @@ def _check_cost(text: str) -> None:
     Raises:
         PatternError: the expression has either.
     """
-    bare = _ESCAPED.sub("", text)
+    bare = _ESCAPED.sub(".", text)
     if _RECURSION.search(bare):
         raise PatternError("it is recursive, such as (?R) and (?1) are, which can take any amount of memory")
     # This is the maximum, however the repetitions are nested.

@@ -37,7 +37,20 @@ def test_an_expression_of_exponential_time_is_given_up() -> None:
         Pattern(r"(\w+\s?)+$").matches(["a " * 2000 + "!"] * 100, seconds=0.01)
 
 
-@pytest.mark.parametrize("text", ["(?R)?a", "(?0)?a", "(a(?1)?b)", "(?P<x>a(?&x)?)", "(?P<x>a(?P>x)?)", "(b)(?+1)?(a)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(?R)?a",
+        "(?0)?a",
+        "(a(?1)?b)",
+        "(?P<x>a(?&x)?)",
+        "(?P<x>a(?P>x)?)",
+        "(?P<x>a(?P&x)?)",
+        "(?x)(?P<x>a(?P & x)?)",
+        "(b)(?+1)?(a)",
+        "(?x)(b(?-#\n1)?)",
+    ],
+)
 def test_recursion_is_refused(text: str) -> None:
     # A search with recursion once took 0.8 GB before it ended with a MemoryError.
     with pytest.raises(PatternError, match="it is recursive"):
@@ -56,6 +69,8 @@ def test_repetitions_of_repetitions_are_refused(text: str) -> None:
     ("text", "found"),
     [
         (r"f\(?R2", "f(R2"),
+        (r"(\d?R2)", "5R2"),
+        (r"(?P<word>a)(?-i:B)(?P=word)", "aBa"),
         (r"\{1000000\}", "{1000000}"),
         (r"(a)(?(1)b|c)", "ab"),
         (r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", "a5d6f0e1-0123-4567-89ab-0123456789ab"),
