@@ -177,7 +177,7 @@ def test_a_writer_of_ones_own(tmp_path: Path) -> None:
         trainer(tmp_path / "output", StepscopeCallback(writer)).train()
         writer.add_scalar("mine", 1, 7)
     assert {"train/loss", "mine"} <= open_logdir(tmp_path / "own").runs["."].series.keys()
-    with pytest.raises(TypeError, match="give one of the two"):
+    with pytest.raises(TypeError, match="give either writer or log_dir, got both"):
         StepscopeCallback(writer, log_dir=tmp_path)
 
 
