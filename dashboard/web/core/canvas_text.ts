@@ -21,12 +21,10 @@ export function fit(context: CanvasRenderingContext2D, text: string, room: numbe
   return keep > 1 ? `${text.slice(0, keep)}…` : "";
 }
 
-/** The name shown in a slice: kernels lose their return type and arguments, the least informative parts. */
-export function shortName(name: string) {
-  if (!name.startsWith("void ") && !name.includes("<")) return name;
-  const bare = name.replace(/^void /, "").replace(/[<(].*$/, "");
-  const parts = bare.split("::");
-  return parts[parts.length - 1] || bare;
+/** The name shown in a slice: functions of C++ lose what says least, their return type, scopes and arguments. */
+export function shortName(name: string): string {
+  const signature = /^(?:void |(?=[^<(]*\w<))([^<(]+)/.exec(name.replaceAll("(anonymous namespace)::", ""));
+  return signature?.[1].split("::").at(-1) || name;
 }
 
 let pen: CanvasRenderingContext2D | null = null;
