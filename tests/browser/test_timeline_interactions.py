@@ -374,6 +374,21 @@ def test_the_search_goes_through_all_traces(open_page: Open) -> None:
         wait_for(page, f"d.current === {at} && d.selection?.source === {source} && d.selection.start === {start}")
 
 
+def test_all_slices_of_a_name_longer_than_the_canvas_is_sent_are_found(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    beginning = "void " + "at::native::" * 20
+    names = [f"{beginning}{name}<float>(float*)" for name in ("copy", "copy", "fill")]
+    slices = [slice_(HOST, HOST, 100.0 * place, 90, name, "kernel") for place, name in enumerate(names)]
+    write_trace(logdir, "long", json.dumps({"traceEvents": slices}))
+    page.goto(f"{serve(logdir).url}?tab=timeline")
+    state = settled(page)
+    page.mouse.click(*point(page, state, 50, labels(state)[-1]), button="right")
+    page.get_by_role("menuitem", name="Find all").click()
+    wait_for(page, "d.matches === 2")
+    expect(page.get_by_label("Search slices by name")).to_have_value(names[0])
+
+
 def test_the_visible_part_leaves_as_a_trace_and_as_a_picture(open_page: Open) -> None:
     page = open_page("&timeline.range=400000:800000&timeline.lanes=GPU")
     settled(page)

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Colors, type Step, stepAt } from "./colors.ts";
+import { changesOf, Colors, type Step, stepAt } from "./colors.ts";
 import type { SliceWindow } from "./data.ts";
 import { source } from "./samples.test.ts";
 import type { Theme } from "./theme.ts";
@@ -71,4 +71,26 @@ Deno.test("a moment lies in the step that has begun and not ended", () => {
   const steps: Step[] = [[1, "", 0, 10], [2, "", 10, 5], [3, "", 20, 10]];
   assert.deepEqual([-1, 0, 9, 10, 15, 20, 29, 30].map((time) => stepAt(steps, time)), [-1, 0, 0, 1, -1, 2, 2, -1]);
   assert.equal(stepAt([], 0), -1);
+});
+
+Deno.test("names with an equal beginning, all that windows carry, have a verdict only if it is the same for all", () => {
+  const [first, second] = ["a".repeat(160), "é".repeat(160)];
+  const changes = changesOf({
+    name: ["copy", `${first}1`, `${first}2`, `${second}1`, `${second}2`],
+    verdict: ["longer", "longer", "same", "only in second", "only in second"],
+    mean: [[1, 1, 3, null, null], [2, 2, 3, 4, 5]],
+    count: [[10, 1, 1, 0, 0], [20, 1, 1, 6, 7]],
+    category: [],
+    side: [],
+    total: [[], []],
+    change: [],
+    window: 0,
+    rows: 5,
+    verdicts: {},
+    totals: {},
+  });
+  assert.deepEqual([...changes], [
+    ["copy", { verdict: "longer", means: [1, 2], counts: [10, 20] }],
+    [second, { verdict: "only in second", means: [null, null], counts: [0, 13] }],
+  ]);
 });

@@ -2,8 +2,8 @@
 import { durationText } from "../../../web/core/numbers.ts";
 import { firstWhere } from "../../../web/core/steps.ts";
 import { settings } from "./settings.generated.ts";
-import type { SliceWindow, Source } from "./data.ts";
-import type { TraceSummary } from "./messages.generated.ts";
+import { type SliceWindow, type Source, windowName } from "./data.ts";
+import type { DifferencesAnswer, TraceSummary } from "./messages.generated.ts";
 import type { Theme } from "./theme.ts";
 
 export type Mode = typeof settings.color.options[number];
@@ -21,6 +21,24 @@ export interface Change {
   means: [number | null, number | null];
   counts: [number, number];
 }
+
+/** How each name changed, by what windows carry of it; names that share this are told apart by nothing else. */
+export function changesOf({ name, verdict, mean, count }: DifferencesAnswer): Map<string, Change> {
+  const changes: Map<string, Change> = new Map();
+  for (const [carried, rows] of Map.groupBy(name.keys(), (row) => windowName(name[row]))) {
+    const [first] = rows;
+    if (rows.some((row) => verdict[row] !== verdict[first])) continue;
+    const meanOf = (side: 0 | 1) => (rows.length === 1 ? mean[side][first] : null);
+    const countOf = (side: 0 | 1) => rows.reduce((sum, row) => sum + count[side][row], 0);
+    changes.set(carried, {
+      verdict: verdict[first],
+      means: [meanOf(0), meanOf(1)],
+      counts: [countOf(0), countOf(1)],
+    });
+  }
+  return changes;
+}
+
 /** Entries of a color and a word each, or a ramp between two words. */
 export interface Legend {
   ramp?: [string, string];

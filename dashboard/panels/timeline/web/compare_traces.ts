@@ -4,6 +4,7 @@ import { runName } from "../../../web/core/names.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
+import { changesOf } from "./colors.ts";
 import type { Source } from "./data.ts";
 import * as geometry from "./geometry.ts";
 import type { Scene, SlicePlace } from "./geometry.ts";
@@ -24,8 +25,6 @@ export type Alignment = typeof settings.align.options[number];
 
 /** Comparing more would leave too little room for each. */
 const MOST = 8;
-/** Number of characters of a name that windows carry. */
-const WINDOW_NAME = 160;
 const ALIGNMENTS: Record<Alignment, string> = {
   start: "Start of trace",
   step: "A step",
@@ -146,14 +145,7 @@ export class Together {
     if (requested !== this.requested) return;
     if (collectives.status === "fulfilled") this.collectives = collectives.value;
     if (differences.status === "fulfilled" && differences.value) {
-      const { name, verdict, mean, count } = differences.value;
-      panel.colors.verdicts = new Map(
-        name.map((each, i) => [each.slice(0, WINDOW_NAME), {
-          verdict: verdict[i],
-          means: [mean[0][i], mean[1][i]],
-          counts: [count[0][i], count[1][i]],
-        }]),
-      );
+      panel.colors.verdicts = changesOf(differences.value);
     }
     panel.changed();
   }

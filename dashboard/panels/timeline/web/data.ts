@@ -8,6 +8,7 @@ import type {
   LaneRow,
   LanesAnswer,
   PathAnswer,
+  SliceDetails,
   TraceSummary,
   WindowHeader,
 } from "./messages.generated.ts";
@@ -17,6 +18,12 @@ const MAX_WINDOWS = 48;
 const REQUEST_GAP_MS = 60;
 const RETRY_MS = 2000;
 const LANE_BLOCK = 8;
+/** Number of characters of a name that windows carry. */
+const WINDOW_NAME = 160;
+
+/** A name as windows carry it. */
+export const windowName = (name: string): string =>
+  name.length > WINDOW_NAME ? [...name].slice(0, WINDOW_NAME).join("") : name;
 
 export interface Range {
   start: number;
@@ -220,6 +227,11 @@ export class Source {
   /** The answer of a route for this trace. */
   ask<T>(route: string, query: Parameters, signal?: AbortSignal): Promise<T> {
     return this.api.ask<T>(route, { id: this.id, ...query }, { signal });
+  }
+
+  /** The whole name of a slice of a window, which may carry only its beginning. */
+  async fullName({ index, name }: { index: number; name: string }): Promise<string> {
+    return name.length < WINDOW_NAME ? name : (await this.ask<SliceDetails>("slice", { index })).name;
   }
 
   /**

@@ -4,6 +4,7 @@ import * as timelineText from "../../../web/core/canvas_text.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
+import { messageOf } from "../../../web/core/request.ts";
 import { toggleKeysSheet } from "../../../web/page/keys_sheet.ts";
 import { say } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";
@@ -137,10 +138,12 @@ export function laneFilter(panel: TimelinePanel) {
 export function sliceMenu(panel: TimelinePanel, found: DrawnSlice, at: Point) {
   const short = timelineText.shortName(found.name);
   const name = short.length > 40 ? `${short.slice(0, 39)}…` : short;
+  const withName = (use: (name: string) => void) => () =>
+    found.source.fullName(found).then(use).catch((error) => panel.notify(messageOf(error)));
   const elsewhere: [string, () => void][] = view.tabs().some((tab) => tab.name === "graph")
     ? [[
       "Show its node in the graph",
-      () => view.open("graph", { "graph.node": [found.name], "graph.costs": [found.source.id] }),
+      withName((whole) => view.open("graph", { "graph.node": [whole], "graph.costs": [found.source.id] })),
     ]]
     : [];
   const band = panel.rows.ofLane.get(`${found.source.place}/${found.lane}`);
@@ -157,9 +160,9 @@ export function sliceMenu(panel: TimelinePanel, found: DrawnSlice, at: Point) {
           performance.now(),
         ),
     ],
-    [`Find all “${name}”`, () => panel.search.set(found.name, "name")],
+    [`Find all “${name}”`, withName((whole) => panel.search.set(whole, "name"))],
     ...lane,
-    ["Copy name", () => toClipboard(found.name).then(() => say("Name copied"))],
+    ["Copy name", withName((whole) => toClipboard(whole).then(() => say("Name copied")))],
   ], { left: at.x, top: at.y, bottom: at.y });
 }
 
