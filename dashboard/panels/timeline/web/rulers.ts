@@ -134,14 +134,13 @@ export function ruler(scene: Scene) {
   context.fillStyle = theme.body;
   context.fillRect(0, MINIMAP_HEIGHT, width, pinTop - MINIMAP_HEIGHT);
   const { step, first } = format.ticks(viewport.start, viewport.end, (width - left) / TICK_WIDTH);
-  const base = format.tickBase(viewport.start, viewport.end, step);
+  const { base, from } = format.tickBase(viewport.start, viewport.end, step);
   context.save();
   context.beginPath();
   context.rect(left, MINIMAP_HEIGHT, width - left, height);
   context.clip();
   context.font = `400 11px ${theme.font}`;
   context.textBaseline = "middle";
-  const from = base ? `${durationText(base, 7)}` : "";
   const taken = from ? left + context.measureText(from).width + 22 : left;
   for (let time = first; time <= viewport.end; time += step) {
     const x = Math.round(geometry.xOf(scene, time));
