@@ -481,6 +481,28 @@ def test_a_finished_t_sne_says_how_far_it_can_be_trusted(open_page: Open) -> Non
     assert expected > 0.9
 
 
+def test_a_picture_is_measured_again_after_more_iterations(open_page: Open) -> None:
+    page = open_page("&projector.projection=tsne&projector.tsne=iterations:250,perplexity:5")
+    done = "d.job?.state === 'done' && d.quality?.state === 'done'"
+    before = wait_for(page, f"d.shown?.projection === 'tsne' && {done}")["quality"]
+    page.get_by_role("button", name="+500", exact=True).click()
+    after = wait_for(page, f"d.job.iteration === 750 && {done}")["quality"]
+    assert after != before
+    expected = trustworthiness(cloud(), places(page), n_neighbors=NEIGHBORS_OF_TRUST)
+    assert after["trustworthiness"] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_picture_is_measured_on_request_only_while_it_rests(open_page: Open) -> None:
+    page = open_page(f"&projector.projection=tsne&projector.tsne=iterations:{ENDLESS},perplexity:8")
+    trust = page.locator(".pj-trust")
+    wait_for(page, "d.job?.iteration > 0", ready=False)
+    expect(trust).to_have_text("Measured when the projection is done.")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(trust).to_contain_text("Not measured yet.")
+    trust.get_by_role("button", name="Measure now").click()
+    wait_for(page, "d.quality?.state === 'done'")
+
+
 def test_of_many_points_nothing_long_begins_by_itself_but_what_is_known_is_shown(open_page: Open) -> None:
     long = "&projector.projection=tsne&projector.tsne=iterations:10,perplexity:5"
     page = open_page(long, of="odd|config|many", step=None)

@@ -160,6 +160,7 @@ export class Controls {
   progress(): void {
     if (this.shares() !== this.shared) this.showMethod();
     this.running.show();
+    if (this.panel.job?.state !== this.measures.shown) this.trust();
   }
 
   trust(): void {

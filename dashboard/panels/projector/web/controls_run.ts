@@ -7,7 +7,7 @@ import { METHODS } from "./knobs.ts";
 import { button, complaint, field, format, type Option, remark, select } from "./widgets.ts";
 import { sentence } from "./quality.ts";
 import { make } from "../../../web/core/dom.ts";
-import type { Job } from "./jobs.ts";
+import type { Job, JobState } from "./jobs.ts";
 import type { ProjectorPanel } from "./panel.ts";
 import type { Measured } from "./quality.ts";
 
@@ -128,6 +128,8 @@ export class Running {
 export class Trust {
   readonly panel: ProjectorPanel;
   readonly element = make("div", { className: "pj-trust" });
+  /** The state of the job that is shown. */
+  shown: JobState | undefined;
 
   constructor(panel: ProjectorPanel) {
     this.panel = panel;
@@ -136,6 +138,7 @@ export class Trust {
   show(): void {
     const { panel } = this;
     const { quality, job, picture } = panel;
+    this.shown = job?.state;
     const ask = (text: string, title: string) => button(text, title, () => panel.measure(true), "small");
     if (quality?.state === "done") this.element.replaceChildren(...this.measured(quality));
     else if (quality?.state === "failed") {
@@ -145,7 +148,9 @@ export class Trust {
       this.element.replaceChildren(remark(`Measuring…${share}`));
     } else {
       const text = job && !job.ended ? "Measured when the projection is done." : "Not measured yet.";
-      const now = job?.frame && picture ? [ask("Measure now", "Measure how well this view keeps neighbors")] : [];
+      // While the picture moves, measures of it would be outdated at once.
+      const still = job?.frame && picture && job.state !== "running";
+      const now = still ? [ask("Measure now", "Measure how well this view keeps neighbors")] : [];
       this.element.replaceChildren(remark(text), ...now);
     }
   }

@@ -223,7 +223,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
       const other = this.shownIndex !== job.index;
       this.shownIndex = job.index;
       this.showFrame(frame, { glide: other || job.updates === 1, keepCamera: keepCamera || job.updates > 1 });
-      if (other && job.ended) this.setQuality(null);
+      this.setQuality(null);
       // Neighbors in the picture are now those of another one; while it moves, they are left alone.
       if (this.state.space === "picture" && this.focus >= 0 && (job.ended || this.nearest?.space !== "picture")) {
         void this.findNearest();
