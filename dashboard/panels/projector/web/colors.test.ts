@@ -32,6 +32,11 @@ Deno.test("few whole numbers are categories, unless that is switched off", () =>
   assert.deepEqual([sort, minimum, maximum], ["scale", 2, 10]);
 });
 
+Deno.test("whole numbers that differ little are categories of their own", () => {
+  const found = numbers([20240102, 20240101, 20240102]);
+  assert.deepEqual(found.entries.map(({ label, count }) => [label, count]), [["20240101", 1], ["20240102", 2]]);
+});
+
 Deno.test("fractions are a scale, in which infinite numbers count as missing", () => {
   const { sort, minimum, maximum, missing } = numbers([0.5, NaN, 1.5, Infinity]);
   assert.deepEqual([sort, minimum, maximum, missing], ["scale", 0.5, 1.5, 2]);

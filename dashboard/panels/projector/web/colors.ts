@@ -1,6 +1,5 @@
 /** Colors and sizes of points: by a column, or by how far the picture can be trusted at each point. */
 import { integer } from "../../../web/core/numbers.ts";
-import { format } from "./widgets.ts";
 import { MOST_COLORS, type Paints } from "./theme.ts";
 import type { Rgb } from "../../../web/core/color.ts";
 import type { Column } from "./data.ts";
@@ -107,7 +106,7 @@ function distinct(numbers: Numbers, most: number) {
     if (found.size > most) return null;
   }
   return {
-    categories: [...found.keys()].map((value) => format.number(value)),
+    categories: [...found.keys()].map(String),
     codes: Int32Array.from(numbers, (value) => found.get(value) ?? -1),
   };
 }
