@@ -626,6 +626,32 @@ def test_a_link_opens_the_same_view(open_page: Open) -> None:
     assert kept(after) == kept(before)
 
 
+def test_another_projection_is_shown_whole_also_by_its_link(open_page: Open) -> None:
+    page = open_page("&projector.camera=2:0.1,0.2,3")
+    settled(page)
+    page.keyboard.press("5")
+    before = wait_for(page, "d.shown.projection === 'random' && d.job?.state === 'done'")
+    page.reload()
+    assert settled(page)["camera"] == before["camera"]
+
+
+def test_isolated_points_stay_so_at_a_step_with_fewer_points(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    with SummaryWriter(str(logdir / "run")) as writer:
+        writer.add_embedding(cloud(), metadata(), global_step=0, tag="cloud", metadata_header=HEADER)
+        writer.add_embedding(cloud()[:200], metadata()[:200], global_step=10, tag="cloud", metadata_header=HEADER)
+    open_log(page, serve(logdir), f"&projector.id={CLOUD}&projector.step=0&projector.isolate=0-9&projector.hidden=3")
+    settled(page)
+    page.evaluate("""() => {
+      const panel = window.stepscope.projector.panel();
+      panel.showEverything();
+      panel.isolate(Uint32Array.of(4, 5, 6));
+    }""")
+    state = to_last_step(page)
+    assert (state["count"], state["isolated"], state["hidden"]) == (200, [4, 5, 6], [])
+
+
 def test_bookmarks_keep_a_view(open_page: Open) -> None:
     page = open_page("&projector.rows=5&projector.color=kind")
     before = settled(page)

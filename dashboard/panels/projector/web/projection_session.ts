@@ -33,8 +33,8 @@ export abstract class PanelWithProjection extends PanelWithSelection {
 
   setProjection(projection: Projection): void {
     if (projection === this.state.projection) return;
-    this.state.projection = projection;
-    this.tell({ projection });
+    Object.assign(this.state, { projection, camera: "" });
+    this.tell({ projection, camera: "" });
     this.controls.show();
     void this.project({});
   }

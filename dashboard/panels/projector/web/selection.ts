@@ -179,9 +179,10 @@ export abstract class PanelWithSelection extends PanelBase {
   }
 
   tellShown(): void {
-    const isolate = this.isolated ? writeRows(this.isolated) : "";
-    const hidden = writeRows([...this.hidden]);
-    this.tell({ isolate: isolate ?? "", hidden: hidden ?? "" });
+    const [isolate, hidden] = [this.isolated ?? NONE, [...this.hidden]].map((rows) => writeRows(rows));
+    const told = { isolate: isolate ?? "", hidden: hidden ?? "" };
+    Object.assign(this.state, told);
+    this.tell(told);
     if (isolate === null || hidden === null) {
       this.notify("Too many points for a link: the address does not list which are shown.", "info");
     }
