@@ -673,6 +673,48 @@ def test_bookmarks_keep_a_view(open_page: Open) -> None:
     assert settled(page)["bookmarks"] == ["five"]
 
 
+def test_a_bookmark_keeps_more_points_than_an_address_can(open_page: Open) -> None:
+    page = open_page(of="odd|config|many", step=None)
+    wait_for(page, "d.shown")
+    page.evaluate("""() => {
+      const panel = window.stepscope.projector.panel();
+      const rows = (step) => Uint32Array.from({ length: 3000 }, (_, at) => step * at);
+      panel.isolate(rows(2));
+      panel.select(rows(4));
+      panel.bookmarks.add();
+      panel.showEverything();
+      panel.select(Uint32Array.of(1));
+      void window.stepscope.projector.applyBookmark(panel, panel.bookmarks.kept[0].state);
+    }""")
+    state = wait_for(page, "d.shown && d.selection.length > 1 && d.visible === 3000")
+    assert state["isolated"] == list(range(0, 6000, 2))
+    assert state["selection"] == list(range(0, 12000, 4))
+
+
+def test_a_bookmark_stops_a_cloud_that_spins_and_shows_it_from_where_it_was_seen(open_page: Open) -> None:
+    page = open_page("&projector.dims=3")
+    settled(page)
+    page.emulate_media(reduced_motion="no-preference")
+    before, after = page.evaluate("""() => {
+      const panel = window.stepscope.projector.panel();
+      panel.view.turn(30, 10);
+      const seen = panel.view.camera();
+      panel.bookmarks.add();
+      panel.setPerspective(false);
+      panel.setSpin(true);
+      panel.view.turn(30, 10);
+      const turned = [panel.view.camera(), panel.view.motion.spin];
+      void window.stepscope.projector.applyBookmark(panel, panel.bookmarks.kept[0].state);
+      return [seen, turned];
+    }""")
+    assert before != after[0]
+    assert after[1]
+    state = wait_for(page, "d.shown && d.job?.state === 'done' && d.quality?.state === 'done'")
+    assert state["camera"] == before
+    motion = "(({ motion, look }) => [motion.spin, look.perspective])(window.stepscope.projector.panel().view)"
+    assert page.evaluate(motion) == [False, True]
+
+
 # ---- odd data
 
 

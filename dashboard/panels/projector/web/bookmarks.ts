@@ -1,6 +1,7 @@
 /** Bookmarks of the Projector panel: kept per embedding, read and written as TensorBoard's JSON. */
 import * as states from "./bookmark_states.ts";
 import { METHODS, writeKnobs } from "./knobs.ts";
+import { writeRows } from "./rows.ts";
 import { settings } from "./settings.generated.ts";
 import { entry } from "./lists.ts";
 import { button, fold, make, remark } from "./widgets.ts";
@@ -169,6 +170,8 @@ export class Bookmarks {
 export function bookmarkOf(panel: ProjectorPanel, { count, info }: Dataset, label: string): Bookmark {
   const { state, picture, selection, isolated } = panel;
   const { axes, projection, components, dimensions, methods: { tsne, umap } } = state;
+  // The address follows a camera only once it rests.
+  panel.tellCamera();
   const text = (end: string) => (end.startsWith("rows:") ? "" : end.slice(end.indexOf(":") + 1));
   const regex = (end: string) => end.startsWith("regex:");
   return {
@@ -214,12 +217,14 @@ function isFlat(bookmark: Given, projection: string): boolean {
 
 /** @param bookmark ours or TensorBoard's */
 export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Promise<void> {
-  const own = bookmark.stepscope?.query;
-  if (typeof own === "string") return applyQuery(panel, own);
   const { state, dataset } = panel;
   if (!dataset) return;
   const isRow = (row: unknown) => Number.isInteger(row) && Number(row) >= 0 && Number(row) < dataset.count;
   const rows = (list: unknown) => Uint32Array.from(Array.isArray(list) ? list.filter(isRow) : []).sort();
+  const own = bookmark.stepscope?.query;
+  if (typeof own === "string") {
+    return applyQuery(panel, own, rows(bookmark.selectedPoints), rows(bookmark.filteredPoints));
+  }
   const known = (name: string | undefined, otherwise: string) => (name && dataset.infoOf(name) ? name : otherwise);
   const number = (value: unknown, otherwise: typeof state.methods.tsne.perplexity) =>
     typeof value === "number" && value > 0 && Number.isFinite(value) ? value : otherwise;
@@ -279,8 +284,12 @@ export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Pro
   if (places) panel.showFrame(places, { glide: true, keepCamera: Boolean(camera) });
 }
 
-/** Our views are addresses: only the projector's part of one is applied. */
-function applyQuery(panel: ProjectorPanel, query: string): void {
+/**
+ * Our views are addresses: only the projector's part of one is applied.
+ * @param selected if these are too many for an address
+ * @param isolated the same
+ */
+function applyQuery(panel: ProjectorPanel, query: string, selected: Uint32Array, isolated: Uint32Array): void {
   const given = new URLSearchParams(query);
   const kept = [settings.id.name, settings.step.name, settings.table.name];
   view.update((params, set) => {
@@ -290,5 +299,6 @@ function applyQuery(panel: ProjectorPanel, query: string): void {
       else params.delete(name);
     }
   }, true);
-  void panel.restore();
+  const whole = ({ name }: { name: string }, rows: Uint32Array) => given.get(name) ?? writeRows(rows, Infinity) ?? "";
+  void panel.restore({ rows: whole(settings.rows, selected), isolate: whole(settings.isolate, isolated) });
 }

@@ -220,10 +220,10 @@ export class ProjectorPanel extends PanelWithProjection {
     this.quality = null;
   }
 
-  /** Shows the open embedding with the settings that the address has now. */
-  async restore(): Promise<void> {
+  /** Shows the open embedding with the settings that the address has now, and others that it may be too short for. */
+  async restore(others: Partial<settings.State>): Promise<void> {
     const { id, step, table, tableOf } = this.state;
-    this.state = { ...settings.read(), id, step, table, tableOf };
+    this.state = { ...settings.read(), ...others, id, step, table, tableOf };
     if (!this.dataset) return;
     this.begin(this.dataset);
     this.picture = null;

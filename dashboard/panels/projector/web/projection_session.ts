@@ -268,7 +268,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
       this.dress();
       if (state.camera) view.setCamera(state.camera);
     }
-    if (state.spin) view.setSpin(shown === 3);
+    view.setSpin(state.spin && shown === 3);
   }
 
   /** @param components along X, Y and Z */
@@ -299,7 +299,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     const { points, grid, perspective } = this.state;
     view.setPointScale(points);
     view.setGrid(grid);
-    if (!perspective) view.setPerspective(false);
+    view.setPerspective(perspective);
     this.paint();
     this.relabel();
     view.setSelection(this.selection);

@@ -2,8 +2,8 @@
 
 const MOST_ROWS_TEXT = 6000;
 
-/** Writes rows as "0-5,9"; null if that is too long for an address. */
-export function writeRows(rows: ArrayLike<number>): string | null {
+/** Writes rows as "0-5,9"; null if that is too long, by default for an address. */
+export function writeRows(rows: ArrayLike<number>, most = MOST_ROWS_TEXT): string | null {
   const sorted = Uint32Array.from(rows).sort();
   const parts: string[] = [];
   for (let at = 0; at < sorted.length;) {
@@ -11,10 +11,10 @@ export function writeRows(rows: ArrayLike<number>): string | null {
     while (end + 1 < sorted.length && sorted[end + 1] === sorted[end] + 1) end += 1;
     parts.push(end > at ? `${sorted[at]}-${sorted[end]}` : String(sorted[at]));
     at = end + 1;
-    if (parts.length > MOST_ROWS_TEXT / 2) return null;
+    if (parts.length > most / 2) return null;
   }
   const text = parts.join(",");
-  return text.length > MOST_ROWS_TEXT ? null : text;
+  return text.length > most ? null : text;
 }
 
 /** @param count rows beyond it are left out */

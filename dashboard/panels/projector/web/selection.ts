@@ -291,6 +291,7 @@ export abstract class PanelWithSelection extends PanelBase {
   readSelection(count: number): void {
     const { state } = this;
     this.selection = readRows(state.rows, count);
+    this.linkTooLong = writeRows(this.selection) === null;
     const given = state.focus >= 0 && state.focus < count;
     this.focus = given ? state.focus : this.selection.length === 1 ? this.selection[0] : -1;
     this.isolated = state.isolate ? readRows(state.isolate, count) : null;

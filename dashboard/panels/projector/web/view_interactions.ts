@@ -31,6 +31,7 @@ export abstract class ViewHand extends ViewDrawing {
   }
 
   setPerspective(on: boolean) {
+    if (on === this.look.perspective) return;
     this.look = { ...this.look, perspective: on };
     this.steered = true;
     this.moved();
