@@ -104,6 +104,24 @@ def test_lanes_have_names_that_people_know(open_page: Open) -> None:
     assert state["rows"][3]["full"] == "GPU 0 · stream 7 · compute"
 
 
+def test_a_held_key_moves_the_view_until_it_is_released_also_after_shift(open_page: Open) -> None:
+    page = open_page()
+    start, end = settled(page)["range"]
+    page.locator(".timeline-canvas").focus()
+    page.keyboard.down("Shift")
+    page.keyboard.down("Equal")
+    # More than the single step of a key that is tapped.
+    wait_for(page, f"d.range[1] - d.range[0] < {(end - start) / 2}")
+    page.keyboard.up("Shift")
+    page.keyboard.up("Equal")
+    assert debug(page)["range"] == debug(page)["range"]
+    before = debug(page)["range"]
+    page.keyboard.down("d")
+    wait_for(page, f"d.range[0] - {before[0]} > 0.3 * ({before[1] - before[0]})")
+    page.keyboard.up("d")
+    assert debug(page)["range"] == debug(page)["range"]
+
+
 def test_a_lane_is_pinned_moved_hidden_and_remembered(open_page: Open) -> None:
     page = open_page()
     state = settled(page)

@@ -18,6 +18,9 @@ const FRICTION = 0.9955;
 const LEAST_SPEED = 0.02;
 const THROW_MS = 90;
 
+/** Moves the view on while a key is held. */
+type Onward = (seconds: number, now: number) => void;
+
 /** What a press has grabbed, and how far it has moved. */
 type Drag = { from: Point; last: Point; moved: boolean } & Held;
 type Held =
@@ -33,8 +36,8 @@ export function attach(
   signal: AbortSignal,
 ): { tick: (now: number, elapsed: number) => boolean } {
   const options = { signal };
-  /** keys held down, with the time each was pressed */
-  const held: Map<string, number> = new Map();
+  /** keys held down, by their place on the keyboard: what they mean may change with Shift */
+  const held: Map<string, { since: number; onward: Onward }> = new Map();
   let drag: Drag | null = null;
   /** Fingers on the canvas. */
   const fingers: Map<number, Point> = new Map();
@@ -265,23 +268,28 @@ export function attach(
     panel.timeAt(
       panel.cursor && panel.cursor.x >= panel.scene.left ? panel.cursor.x : (panel.scene.left + panel.scene.width) / 2,
     );
-  const hold = (move: (now: number) => void) => (event: KeyboardEvent) => {
+  const hold = (move: (now: number) => void, onward: Onward) => (event: KeyboardEvent) => {
     speed = 0;
     if (!event.repeat) {
       const now = performance.now();
       panel.viewport.remember(now);
       move(now);
-      held.set(event.key.toLowerCase(), now);
+      held.set(event.code, { since: now, onward });
     }
   };
-  const moves = {
-    zoomIn: hold((now) => panel.viewport.zoom(ZOOM_STEP, anchor(), now)),
-    zoomOut: hold((now) => panel.viewport.zoom(1 / ZOOM_STEP, anchor(), now)),
-    panLeft: hold((now) => panel.viewport.pan(-PAN_STEP, now)),
-    panRight: hold((now) => panel.viewport.pan(PAN_STEP, now)),
-  };
+  const zoom = (way: 1 | -1) =>
+    hold(
+      (now) => panel.viewport.zoom(ZOOM_STEP ** way, anchor(), now),
+      (seconds, now) => panel.viewport.zoom(HELD_ZOOM_PER_S ** (way * seconds), anchor(), now, true),
+    );
+  const pan = (way: 1 | -1) =>
+    hold(
+      (now) => panel.viewport.pan(way * PAN_STEP, now),
+      (seconds, now) => panel.viewport.pan(way * HELD_PAN_PER_S * seconds, now, true),
+    );
+  const moves = { zoomIn: zoom(1), zoomOut: zoom(-1), panLeft: pan(-1), panRight: pan(1) };
   for (const group of groupsOf(panel, canvas, moves)) register(group, signal);
-  document.addEventListener("keyup", (event) => held.delete(event.key.toLowerCase()), options);
+  document.addEventListener("keyup", (event) => held.delete(event.code), options);
   window.addEventListener("blur", () => held.clear(), options);
 
   /**
@@ -300,15 +308,11 @@ export function attach(
       speed *= FRICTION ** ms;
       if (Math.abs(speed) < LEAST_SPEED) speed = 0;
     }
-    for (const [key, since] of held) {
+    for (const { since, onward } of held.values()) {
       moving = true;
       if (now - since < HOLD_MS) continue;
-      const by = Math.min(elapsed, 50) / 1000;
       viewport.remember(now);
-      if (key === "w" || key === "+" || key === "=") viewport.zoom(HELD_ZOOM_PER_S ** by, anchor(), now, true);
-      if (key === "s" || key === "-") viewport.zoom(HELD_ZOOM_PER_S ** -by, anchor(), now, true);
-      if (key === "a" || key === "arrowleft") viewport.pan(-HELD_PAN_PER_S * by, now, true);
-      if (key === "d" || key === "arrowright") viewport.pan(HELD_PAN_PER_S * by, now, true);
+      onward(Math.min(elapsed, 50) / 1000, now);
     }
     return moving;
   };
