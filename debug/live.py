@@ -354,6 +354,7 @@ def _tensor_message(
         "width": plane.values.shape[1],
         "height": plane.values.shape[0],
         "shown": plane.shown,
+        "axes": list(plane.axes),
         "not_finite": plane.not_finite,
         "mean": float(finite.mean(dtype=np.float64)) if finite.size else None,
         "lowest": limits[0],

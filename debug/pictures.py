@@ -44,6 +44,9 @@ class Plane:
     dtype: str
     shown: int
     """Number of the array's elements that are shown."""
+    axes: tuple[tuple[int, int], ...]
+    """The array's dimensions in layout order: tiles first, then the rows and columns of a tile; each with the step
+    with which its elements are shown."""
 
     @property
     def finite(self) -> NDArray[np.float32]:
@@ -75,25 +78,26 @@ def laid_out(values: Any, most_pixels: int = MOST_PIXELS) -> Plane:
     dtype = str(values.dtype).removeprefix("torch.")
     if 0 in shape or not shape:
         flat = _numbers(as_array(values, "an array to be shown")).reshape(1, -1)
-        return Plane("bars", flat, shape, dtype, flat.size)
+        return Plane("bars", flat, shape, dtype, flat.size, tuple((axis, 1) for axis in range(len(shape))))
     if len(shape) == 3 and shape[2] == 3 and min(shape[:2]) > 1:
         rows, columns = _steps(shape[0], shape[1], most_pixels)
         colors = as_array(values[::rows, ::columns], "an array to be shown")
         if colors.dtype == np.uint8 or (colors.dtype.kind == "f" and colors.min() >= 0 and colors.max() <= 1):
             scale = 255 if colors.dtype == np.uint8 else 1
-            return Plane("colors", (colors / scale).astype(np.float32), shape, dtype, colors.size)
+            pixel_axes = ((0, rows), (1, columns), (2, 1))
+            return Plane("colors", (colors / scale).astype(np.float32), shape, dtype, colors.size, pixel_axes)
     order = _order(shape)
-    steps = _thinning([shape[axis] for axis in order], most_pixels)
+    axes = tuple(zip(order, _thinning([shape[axis] for axis in order], most_pixels), strict=True))
     picks = [slice(None)] * len(shape)
-    for axis, step in zip(order, steps, strict=True):
+    for axis, step in axes:
         picks[axis] = slice(None, None, step)
     numbers = _numbers(as_array(values[tuple(picks)], "an array to be shown").transpose(order))
     numbers = numbers.reshape([extent for extent in numbers.shape if extent > 1] or [1])
     if numbers.ndim == 1:
-        return Plane("bars", numbers[None], shape, dtype, numbers.size)
+        return Plane("bars", numbers[None], shape, dtype, numbers.size, axes)
     if numbers.ndim == 2:
-        return Plane("plane", np.ascontiguousarray(numbers), shape, dtype, numbers.size)
-    return Plane("tiles", _grid(numbers), shape, dtype, numbers.size)
+        return Plane("plane", np.ascontiguousarray(numbers), shape, dtype, numbers.size, axes)
+    return Plane("tiles", _grid(numbers), shape, dtype, numbers.size, axes)
 
 
 def pixels(values: NDArray[np.float32], lowest: float, highest: float) -> NDArray[np.uint8]:

@@ -100,6 +100,9 @@ class LiveTensor(TypedDict):
     height: int
     shown: int
     """Number of the array's elements that are shown."""
+    axes: list[tuple[int, int]]
+    """The array's dimensions in layout order: tiles first, then the rows and columns of a tile; each with the step
+    with which its elements are shown."""
     not_finite: int
     """Number of shown elements that are NaN or infinite."""
     mean: float | None

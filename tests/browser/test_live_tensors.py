@@ -102,6 +102,13 @@ def test_a_value_is_read_with_the_pointer(panel: Page, program: str) -> None:
     weight.hover(position={"x": 1, "y": box["height"] - 1})
     caption = panel.locator(".live-picture", has=weight).locator(".live-caption")
     expect(caption).to_have_text("row 23, column 0: about 0.9209")
+    kernels = picture(panel, "encoder/kernels")
+    box = kernels.bounding_box()
+    assert box is not None
+    # Four tiles of 5 x 5 with a line between them: the second one of the second row.
+    kernels.hover(position={"x": box["width"] * 8.5 / 23, "y": box["height"] * 7.5 / 11})
+    caption = panel.locator(".live-picture", has=kernels).locator(".live-caption")
+    expect(caption).to_have_text(re.compile(r"^\[5, 0, 1, 2\]: about "))
 
 
 def test_names_choose_and_stay_in_the_address(panel: Page, program: str) -> None:

@@ -42,6 +42,20 @@ def test_kernels_are_tiles_by_output_and_input_in_either_order() -> None:
     assert np.array_equal(laid_out(torch_order).values, laid_out(tensorflow_order).values)
 
 
+def test_where_elements_are_in_the_array_is_known() -> None:
+    assert laid_out(np.float32(7)).axes == ()
+    assert laid_out(np.zeros((1, 3000))).axes == ((0, 1), (1, 3))
+    assert laid_out(np.zeros((1024, 1024))).axes == ((0, 6), (1, 6))
+    assert laid_out(np.zeros((600, 300, 3), np.uint8)).axes == ((0, 3), (1, 3), (2, 1))
+    kernels = np.arange(3 * 2 * 4 * 12).reshape(3, 2, 4, 12)
+    plane = laid_out(kernels, most_pixels=200)
+    (columns, rows, _, across), steps = zip(*plane.axes, strict=True)
+    assert (columns, rows, across) == (3, 2, 1)
+    assert plane.values[:3, :2].tolist() == kernels[:, :, 0, 0].tolist()
+    assert plane.values[:3, 3:5].tolist() == kernels[:, :, steps[1], 0].tolist()
+    assert plane.values[4:7, :2].tolist() == kernels[:, :, 0, steps[0]].tolist()
+
+
 def test_pictures_in_color_are_told_by_their_shape_and_range() -> None:
     colors = np.zeros((2, 2, 3), np.uint8)
     colors[0, 0] = 255

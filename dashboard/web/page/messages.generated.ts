@@ -118,6 +118,7 @@ export interface LiveTensor {
   width: number;
   height: number;
   shown: number;
+  axes: [number, number][];
   not_finite: number;
   mean: number | null;
   lowest: number;

@@ -12,7 +12,7 @@ import type {
 } from "../../../web/page/messages.generated.ts";
 import { view } from "../../../web/page/view.ts";
 import { controls, field, limits } from "./controls.ts";
-import { decoded, drawn, enlargement, valueOf } from "./picture.ts";
+import { decoded, drawn, enlargement, indexOf, valueOf } from "./picture.ts";
 import { settings } from "./settings.generated.ts";
 
 const ROUTE = "api/capture/live";
@@ -296,7 +296,7 @@ export function summary({ shape, dtype, lowest, highest, not_finite, shown }: Li
   return parts.join(" · ");
 }
 
-/** The position of the pointer and the value there. */
+/** The index of the element under the pointer, and its value. */
 function at({ canvas, tensor, pixels }: Shown, event: PointerEvent): string | null {
   const box = canvas.getBoundingClientRect();
   const x = Math.floor(((event.clientX - box.left) / box.width) * tensor.width);
@@ -305,7 +305,8 @@ function at({ canvas, tensor, pixels }: Shown, event: PointerEvent): string | nu
   const pixel = pixels[y * tensor.width + x];
   if (pixel === 1) return null;
   const value = valueOf(tensor, pixel);
-  const place = tensor.layout === "bars" ? `[${x}]` : `row ${y}, column ${x}`;
+  const index = indexOf(tensor, x, y);
+  const place = index.length === 2 ? `row ${index[0]}, column ${index[1]}` : `[${index.join(", ")}]`;
   return `${place}: ${value === null ? "not finite" : `about ${shortNumber(value)}`}`;
 }
 

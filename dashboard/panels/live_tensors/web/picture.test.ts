@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { LiveTensor } from "../../../web/page/messages.generated.ts";
-import { decoded, drawn, enlargement, valueOf } from "./picture.ts";
+import { decoded, drawn, enlargement, indexOf, valueOf } from "./picture.ts";
 
 const tensor = (more: Partial<LiveTensor>): LiveTensor => ({
   name: "weights",
@@ -10,6 +10,7 @@ const tensor = (more: Partial<LiveTensor>): LiveTensor => ({
   width: 2,
   height: 2,
   shown: 4,
+  axes: [[0, 1], [1, 1]],
   not_finite: 0,
   mean: 0,
   lowest: -1,
@@ -55,6 +56,17 @@ Deno.test("a pixel stands for a value of the scale", () => {
   assert.equal(valueOf(tensor({}), 255), 1);
   assert.equal(valueOf(tensor({}), 2), -1);
   assert.equal(valueOf(tensor({}), 0), null);
+});
+
+Deno.test("a pixel stands for an element of the array, also where that is thinned out or in tiles", () => {
+  const bars = tensor({ layout: "bars", shape: [1, 3000], axes: [[0, 1], [1, 3]], width: 1000, height: 1 });
+  assert.deepEqual(indexOf(bars, 500, 0), [0, 1500]);
+  assert.deepEqual(indexOf(tensor({ shape: [1024, 1024], axes: [[0, 6], [1, 6]], width: 171 }), 100, 7), [42, 600]);
+  // Of shape [3 rows, 2 columns, 4 in, 5 out], every second output.
+  const axes: [number, number][] = [[3, 2], [2, 1], [0, 1], [1, 1]];
+  const tiles = tensor({ layout: "tiles", shape: [3, 2, 4, 5], axes, width: 11, height: 11 });
+  assert.deepEqual(indexOf(tiles, 0, 0), [0, 0, 0, 0]);
+  assert.deepEqual(indexOf(tiles, 4, 10), [2, 1, 1, 4]);
 });
 
 Deno.test("small pictures are enlarged as far as there is room", () => {

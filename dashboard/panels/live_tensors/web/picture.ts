@@ -56,6 +56,25 @@ export function valueOf({ lowest, highest }: LiveTensor, pixel: number): number 
   return pixel < LOWEST ? null : lowest + ((pixel - LOWEST) / (HIGHEST - LOWEST)) * (highest - lowest);
 }
 
+/** The index in the array of the element at a pixel, which must not be of a line between tiles. */
+export function indexOf({ shape, axes, layout, width }: LiveTensor, x: number, y: number): number[] {
+  const extents = axes.map(([axis, step]) => Math.ceil(shape[axis] / step));
+  let place = y * width + x;
+  if (layout === "tiles") {
+    const [rows, columns] = extents.filter((extent) => extent > 1).slice(-2);
+    const across = (width + 1) / (columns + 1);
+    const tile = Math.floor(y / (rows + 1)) * across + Math.floor(x / (columns + 1));
+    place = (tile * rows + (y % (rows + 1))) * columns + (x % (columns + 1));
+  }
+  const index = shape.map(() => 0);
+  for (let at = axes.length - 1; at >= 0; at -= 1) {
+    const [axis, step] = axes[at];
+    index[axis] = (place % extents[at]) * step;
+    place = Math.floor(place / extents[at]);
+  }
+  return index;
+}
+
 /** The whole factor by which a picture is enlarged so that it is visible and fits. */
 export function enlargement(width: number, height: number, room: number): number {
   const wanted = Math.ceil(SIDE / Math.max(width, height, 1));
