@@ -46,6 +46,8 @@ Deno.test("a camera in the address is read as it was written, with its frame whe
   const alone = { group: "a:b", camera: { az: -10, el: 22.5, zoom: 1.25, pan: [0, 0.1, -3] as Vector } };
   const framed = { ...alone, frame: { center: [1, 2, 3] as Vector, radius: 4 } };
   assert.equal(cameraEntry(framed), "a:b:-10,22.5,1.25,0,0.1,-3,1,2,3,4");
+  const far = { ...alone, frame: { center: [500123.4, -5412345.6, 1 / 3] as Vector, radius: 0.02 } };
+  assert.equal(cameraEntry(far), "a:b:-10,22.5,1.25,0,0.1,-3,500123.4,-5412345.6,0.33333333,0.02");
   assert.deepEqual([alone, framed].map((one) => readCamera(cameraEntry(one))), [alone, framed]);
 });
 

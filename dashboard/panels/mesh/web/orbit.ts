@@ -166,6 +166,12 @@ export function readCamera(entry: string): Moved | null {
 
 export function cameraEntry({ group, camera, frame }: Moved): string {
   const { az, el, zoom, pan } = camera;
-  const numbers = [az, el, zoom, ...pan, ...(frame ? [...frame.center, frame.radius] : [])];
-  return `${group}:${numbers.map((value) => Number(value.toPrecision(6)) + 0).join(",")}`;
+  const short = (value: number) => Number(value.toPrecision(6));
+  const numbers = [az, el, zoom, ...pan].map(short);
+  if (frame) {
+    // What is seen may be small beside its distance from the origin.
+    const decimals = Math.min(100, Math.max(0, 6 - Math.floor(Math.log10(frame.radius))));
+    numbers.push(...frame.center.map((value) => Number(value.toFixed(decimals))), short(frame.radius));
+  }
+  return `${group}:${numbers.map((value) => value + 0).join(",")}`;
 }
