@@ -382,6 +382,21 @@ def test_two_traces_are_aligned_at_a_step_and_their_differences_colored(open_pag
     assert wait_for(page, "d.traces.length === 1")["color"] == "name"
 
 
+def test_as_many_traces_of_a_folder_are_added_as_there_is_room_for(open_page: Open, logdir: Path) -> None:
+    for rank in range(7):
+        write_trace(logdir, f"rank{rank}", json.dumps(training()))
+    page = open_page("&timeline.compare=r|file|r/slow.trace.json")
+    settled(page)
+    wait_for(page, "d.traces.length === 2")
+    page.get_by_title("Show other traces").click()
+    page.get_by_role("button", name="8 of 9 of this folder").click()
+    traces = wait_for(page, "d.traces.length === 8")["traces"]
+    assert [trace["id"].rpartition("/")[2].partition(".")[0] for trace in traces[:2]] == ["fast", "slow"]
+    page.get_by_title("Show other traces").click()
+    expect(page.get_by_label("Find a trace")).to_be_visible()
+    expect(page.get_by_role("button", name="of this folder")).to_have_count(0)
+
+
 def test_the_search_goes_through_all_traces(open_page: Open) -> None:
     page = open_page("&timeline.compare=r|file|r/slow.trace.json&timeline.search=sgemm&timeline.match=name")
     settled(page)

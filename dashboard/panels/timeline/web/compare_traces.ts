@@ -197,11 +197,13 @@ export class Together {
     const here = this.ids;
     const first = traces.find((t) => t.id === here[0]);
     const folder = (id: string) => id.slice(0, id.lastIndexOf("/"));
-    const beside = first
-      ? traces.filter((t) =>
-        t.kind === "file" && first.kind === "file" && folder(t.id) === folder(first.id) && !here.includes(t.id)
-      )
+    const ranks = first?.kind === "file"
+      ? traces.filter((t) => t.kind === "file" && folder(t.id) === folder(first.id))
       : [];
+    const beside = ranks.filter((t) => !here.includes(t.id));
+    const added = beside.slice(0, MOST - here.length);
+    const shown = ranks.length - beside.length + added.length;
+    const many = shown < ranks.length ? `${shown} of ${ranks.length}` : `All ${shown}`;
     const field = make("input", {
       className: "text-field",
       type: "search",
@@ -279,10 +281,10 @@ export class Together {
         ]
         : []),
       make("div", { className: "timeline-box-head" }, "Add a trace below"),
-      ...(beside.length
-        ? [button(`All ${beside.length + 1} of this folder`, "The ranks of one job write into one folder", () => {
+      ...(added.length
+        ? [button(`${many} of this folder`, "The ranks of one job write into one folder", () => {
           popover.close();
-          this.addAll(beside.slice(0, MOST - here.length).map((t) => t.id));
+          this.addAll(added.map((t) => t.id));
         })]
         : []),
       field,
