@@ -28,7 +28,7 @@ _MOST_LATELY: Final = 32
 _STRUCTURE: Final = frozenset(
     {
         "helpers", "trainings", "places", "orders", "hparams", "hparam_names", "differing_hparams", "hparam_titles",
-        "_hparam_values", "metric_tags",
+        "_hparam_values", "metric_tags", "_known_tags",
     }
 )  # fmt: skip
 """Facts that follow from the names, tags and hyperparameters of runs, without any points."""
@@ -364,6 +364,14 @@ class Facts:
     def metric_tags(self) -> tuple[str, ...]:
         """All scalar tags, in order of first appearance."""
         return tuple(dict.fromkeys(tag for run in each_description(self.runs) for tag in run.tags_of_kind(SCALARS)))
+
+    @cached_property
+    def _known_tags(self) -> frozenset[str]:
+        return frozenset(self.metric_tags)
+
+    def has(self, field: Field) -> bool:
+        """Return whether any run may have a value of a field; if not, somebody made up its name."""
+        return field.name in self._hparam_values if isinstance(field, HParamField) else field.tag in self._known_tags
 
     def value(self, run: str, field: Field) -> FactValue:
         """Return the value of a field for a run."""

@@ -18,6 +18,7 @@ from stepscope.summary.safe_regex import Pattern, PatternError
 from stepscope.summary.snapshot import Snapshot
 
 MOST_DEFAULT_COLUMNS: Final = 8
+MOST_COLUMNS: Final = 100
 _CSS_COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}")
 
 
@@ -158,11 +159,12 @@ class RunTable:
 
     @cached_property
     def columns(self) -> tuple[Field, ...]:
-        """Hyperparameters and metrics that the table shows."""
+        """Hyperparameters and metrics that the table shows, all of which exist: facts about them are remembered."""
         chosen = settings.COLUMNS.of(self.view)
         if not chosen:
             return tuple(HParamField(name) for name in self.facts.differing_hparams[:MOST_DEFAULT_COLUMNS])
-        return tuple(field for field in map(parse_field, chosen) if field is not None)
+        fields = (field for field in map(parse_field, chosen) if field is not None)
+        return tuple(dict.fromkeys(filter(self.facts.has, fields)))[:MOST_COLUMNS]
 
     @cached_property
     def _filtered(self) -> tuple[list[str], str]:
@@ -214,7 +216,7 @@ class RunTable:
     def _unpainted(self) -> _Coloring:
         by = settings.COLOR.of(self.view)
         field = parse_field(by)
-        if field is not None:
+        if field is not None and self.facts.has(field):
             by_value, scale = self.facts.lately(("colors", field), lambda: colors_by_value(self.facts.column(field)))
             return _Coloring(by_value, field, scale)
         if by in ("auto", "group") and self.groups:

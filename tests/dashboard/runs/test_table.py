@@ -116,6 +116,19 @@ def test_columns_are_the_hyperparameters_that_differ_unless_chosen() -> None:
     assert table(GRID, columns="none").columns == ()
 
 
+def test_columns_and_colors_show_fields_that_exist_and_each_column_once() -> None:
+    made_up = ("hparam:depth", "metric:accuracy.last")
+    found = table(GRID, columns=(*made_up, "hparam:lr", "hparam:lr", *made_up), color=made_up[0])
+    assert (found.columns, found.color_field) == ((HParamField("lr"),), None)
+    assert found.colors == table(GRID).colors
+
+
+def test_a_table_has_a_limited_number_of_columns() -> None:
+    many = {f"h{number}": number for number in range(150)}
+    found = table(snapshot({"a": (many, {})}), columns=tuple(f"hparam:{name}" for name in many))
+    assert found.columns == tuple(map(HParamField, list(many)[:100]))
+
+
 def test_selected_and_pinned_runs_exist() -> None:
     found = table(GRID, select=("lr_0.2/seed_0", "gone"), pin=("gone", "lr_0.2/seed_0"))
     assert (set(found.selected), found.pinned) == ({"lr_0.2/seed_0"}, ("lr_0.2/seed_0",))
