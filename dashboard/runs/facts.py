@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, assert_never, cast, 
 
 from stepscope.dashboard.runs.helpers import Helper, helper_runs
 from stepscope.dashboard.server.succession import FACTS, FACTS_BEFORE, alike, changed_runs
-from stepscope.dashboard.tensorboard.hparams.sessions import experiments, python_value, session_start_of
+from stepscope.dashboard.tensorboard.hparams.sessions import experiments, python_value, scalar_summary, session_start_of
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import HParamValue
 from stepscope.summary.series import SCALARS, LazySeries, Run
@@ -91,10 +91,7 @@ def _summed_up(run: Run, field: MetricField) -> float | None:
     Returns:
         The value, or None if there is no point, or none can be read.
     """
-    try:
-        summary = run.summary(field.tag)
-    except PayloadError:
-        return None
+    summary = scalar_summary(run, field.tag)
     if summary is None:
         return None
     match field.statistic:
@@ -138,7 +135,11 @@ class RunFact(ABC):
 @dataclass(frozen=True)
 class _LastStep(RunFact):
     def of_run(self, run: Run) -> int | None:
-        return run.furthest_step(SCALARS)
+        """Return the furthest step of a run's scalars; None if there is none, or they cannot be read."""
+        try:
+            return run.furthest_step(SCALARS)
+        except PayloadError:
+            return None
 
 
 _LAST_STEP: Final = _LastStep()
@@ -384,8 +385,8 @@ class Facts:
         return self.once(field, lambda: {run: self.value(run, field) for run in self.runs})
 
     def last_step(self, run: str) -> int | None:
-        """Return the furthest step of the run's scalars."""
-        return self.runs[run].furthest_step(SCALARS)
+        """Return the furthest step of the run's scalars; None if there is none, or they cannot be read."""
+        return _LAST_STEP.of_run(self.runs[run])
 
     def last_steps(self, runs: Sequence[str]) -> list[int | None]:
         """Return the furthest step of the scalars of several runs; for a few runs, the others are not computed."""

@@ -19,9 +19,11 @@ from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import HParamValue, checked_hparams, session_start, start_info
 from stepscope.summary.logdir import open_logdir
 from stepscope.summary.proto.summary_pb2 import Summary
-from stepscope.summary.snapshot import EMPTY_SNAPSHOT
+from stepscope.summary.series import Run
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from tests.dashboard.hparams_logs import write_experiment, write_sessions
 from tests.dashboard.media import client_of
+from tests.dashboard.runs.tiny import snapshot
 
 THIRD = float(np.float32(1 / 3))
 """As a scalar is written."""
@@ -111,6 +113,16 @@ def test_filters(tmp_path: Path, query: str, runs: list[str]) -> None:
     found = table(write_sessions(tmp_path), f"hparams.rows=sessions&{query}")
     assert names(found) == runs
     assert len(found.passing.metric) == len(runs)
+
+
+def test_a_session_whose_points_can_no_longer_be_read_has_no_duration_and_no_metrics() -> None:
+    runs = snapshot({"gone": ({"lr": 1}, {"loss": None}), "whole": ({"lr": 2}, {"loss": [3.0, 2.0]})}).runs
+    shot = Snapshot(1, {name: Run(name, 0.0, run.series) for name, run in runs.items()})
+    found = build_table(read_sessions(shot), TableRequest.of(decode("hparams.rows=sessions")))
+    assert [(row.name, row.duration, row.metrics) for row in found.rows] == [
+        ("gone", None, {}),
+        ("whole", 1.0, {"loss": (2.0, 1)}),
+    ]
 
 
 def test_groups_are_one_row(tmp_path: Path) -> None:

@@ -12,15 +12,16 @@ from stepscope.dashboard.tensorboard.hparams import experiment as experiment_of_
 from stepscope.dashboard.tensorboard.hparams import groups as groups_of_sessions
 from stepscope.dashboard.tensorboard.hparams.experiment import experiment
 from stepscope.dashboard.tensorboard.hparams.groups import session_groups
-from stepscope.dashboard.tensorboard.hparams.sessions import FoundSession, session_message
+from stepscope.dashboard.tensorboard.hparams.sessions import FoundSession, metric_values, session_message
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
 from stepscope.summary.logdir import open_logdir
-from stepscope.summary.proto.hparams_pb2 import ORDER_DESC, ListSessionGroupsRequest, Status
+from stepscope.summary.proto.hparams_pb2 import ORDER_DESC, ListSessionGroupsRequest, MetricInfo, MetricName, Status
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.hparams_logs import write_experiment, write_sessions
 from tests.dashboard.routes import client_with_companions
+from tests.dashboard.runs.tiny import snapshot
 
 ALL = {"allowedStatuses": ["STATUS_UNKNOWN", "STATUS_SUCCESS", "STATUS_FAILURE"], "sliceSize": 100}
 
@@ -85,6 +86,13 @@ def test_the_mean_of_infinities_of_both_signs(tmp_path: Path) -> None:
     write_experiment(tmp_path, ".", {"lr": 0.1}, ["loss"])
     (group,) = ask(client_with_companions(tmp_path), "session_groups", ALL)["sessionGroups"]
     assert [value["value"] for value in group["metricValues"]] == ["NaN"]
+
+
+def test_a_session_whose_points_can_no_longer_be_read_has_no_metrics() -> None:
+    shot = snapshot({"gone": ({"lr": 1}, {"loss": None}), "whole": ({"lr": 2}, {"loss": [3.0, 2.0]})})
+    metrics = [MetricInfo(name=MetricName(tag="loss"))]
+    found = {run: metric_values(shot, run, metrics) for run in shot.runs}
+    assert {run: [value.value for value in values] for run, values in found.items()} == {"gone": [], "whole": [2.0]}
 
 
 def test_a_session_in_the_log_directory_itself(tmp_path: Path) -> None:

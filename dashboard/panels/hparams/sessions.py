@@ -17,10 +17,10 @@ from stepscope.dashboard.tensorboard.hparams.sessions import (
     metric_names,
     python_value,
     run_of_metric,
+    scalar_summary,
     sessions,
 )
 from stepscope.summary.collections_off import putting_aside
-from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import SESSION_START_TAG, HParamValue
 from stepscope.summary.proto import hparams_pb2
 from stepscope.summary.proto.hparams_pb2 import Experiment
@@ -189,10 +189,7 @@ class Reached(RunFact):
 
     def of_run(self, run: Run) -> tuple[float, int] | None:
         """Return the value and its step; None if there is none, or its points are gone."""
-        try:
-            summary = run.summary(self.tag)
-        except PayloadError:
-            return None
+        summary = scalar_summary(run, self.tag)
         if summary is None:
             return None
         match self.which:
@@ -205,12 +202,12 @@ class Reached(RunFact):
 
 
 def last_time(snapshot: Snapshot, session: Session) -> float | None:
-    """Return the wall time of the last scalar of a session's runs; None if there is none."""
+    """Return the wall time of the last scalar of a session's runs; None if there is none that can be read."""
     times = [
         summary.last_time
         for run in session.runs
         for tag in snapshot.runs[run].tags_of_kind(SCALARS)
-        if (summary := snapshot.runs[run].summary(tag)) is not None
+        if (summary := scalar_summary(snapshot.runs[run], tag)) is not None
     ]
     return max(times, default=None)
 

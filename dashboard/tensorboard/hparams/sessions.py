@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.struct_pb2 import Value
 
 from stepscope.summary.bounded_messages import parse
+from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import EXPERIMENT_TAG, PLUGIN_NAME, SESSION_END_TAG, SESSION_START_TAG, HParamValue
 from stepscope.summary.proto import hparams_pb2
 from stepscope.summary.proto.hparams_pb2 import (
@@ -21,6 +22,7 @@ from stepscope.summary.proto.hparams_pb2 import (
     SessionEndInfo,
     SessionStartInfo,
 )
+from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.series import SCALARS, Run
 from stepscope.summary.snapshot import Snapshot
 
@@ -128,7 +130,7 @@ def metric_values(snapshot: Snapshot, session: str, metrics: Iterable[MetricInfo
     values: list[MetricValue] = []
     for metric in metrics:
         run = snapshot.runs.get(run_of_metric(session, metric.name.group))
-        summary = None if run is None else run.summary(metric.name.tag)
+        summary = None if run is None else scalar_summary(run, metric.name.tag)
         if summary is not None:
             values.append(
                 MetricValue(
@@ -139,6 +141,14 @@ def metric_values(snapshot: Snapshot, session: str, metrics: Iterable[MetricInfo
                 )
             )
     return values
+
+
+def scalar_summary(run: Run, tag: str) -> ScalarSummary | None:
+    """Return the summary of a scalar of a run; None if there is no point, or none can be read."""
+    try:
+        return run.summary(tag)
+    except PayloadError:
+        return None
 
 
 def hparams_of(start: SessionStartInfo) -> Mapping[str, Value]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from stepscope.dashboard.page.state import decode
 from stepscope.dashboard.runs import facts as facts_module
+from stepscope.dashboard.runs.examples import examples
 from stepscope.dashboard.runs.expression import resolve
 from stepscope.dashboard.runs.facts import Facts, HParamField, MetricField, parse_field
 from stepscope.dashboard.runs.helpers import Helper, helper_runs
@@ -60,6 +61,15 @@ def test_a_metric_is_summed_up() -> None:
     assert isinstance(least, float)
     assert math.isnan(least)
     assert [facts.last_step(run) for run in ("a", "b")] == [3, None]
+
+
+def test_a_run_that_can_no_longer_be_read_has_no_step_and_no_metric() -> None:
+    shot = snapshot({"gone": ({}, {"loss": None}), "a": ({}, {"loss": [3.0, 2.0]})})
+    facts = Facts.of(shot)
+    assert [facts.last_step(run) for run in ("gone", "a")] == facts.last_steps(["gone", "a"]) == [None, 1]
+    assert facts.values(["gone", "a"], MetricField("loss", "last")) == [None, 2.0]
+    assert RunTable(shot, decode("run_filter=step >= 0")).listed == ["a"]
+    assert [example["text"] for example in examples(facts)][-1] == "step >= 1"
 
 
 def test_hyperparameters_are_those_of_the_nearest_session() -> None:

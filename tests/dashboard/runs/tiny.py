@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
 from stepscope.summary.series import Columns, Run, Series
 from stepscope.summary.snapshot import Snapshot
 
-Points: TypeAlias = Mapping[str, Sequence[float]]
+Points: TypeAlias = Mapping[str, Sequence[float] | None]
+"""Values by tag; None for one whose points can no longer be read."""
 
 
 def snapshot(runs: Mapping[str, tuple[Mapping[str, Any], Points]], revision: int = 1) -> Snapshot:
@@ -24,8 +26,20 @@ def named(*runs: str) -> Snapshot:
     return snapshot({run: ({}, {}) for run in runs})
 
 
+def unreadable(run: str, tag: str) -> Series:
+    """A scalar whose file is gone, although it is known to have three points."""
+
+    def gone(*_: int) -> NoReturn:
+        raise PayloadError(f"the points of {tag!r} of {run!r} cannot be read: No such file or directory")
+
+    return Series(run, tag, "scalars", "", "", b"", 1, 0, gone, gone, count=3)
+
+
 def _run(name: str, hparams: Mapping[str, Any], points: Points, at: int) -> Run:
-    series = {tag: _series(name, tag, "scalars", b"", values) for tag, values in points.items()}
+    series = {
+        tag: unreadable(name, tag) if values is None else _series(name, tag, "scalars", b"", values)
+        for tag, values in points.items()
+    }
     if hparams:
         start = session_start(start_info(checked_hparams(hparams)))
         content = start.metadata.plugin_data.content
