@@ -150,9 +150,10 @@ def _whole_chart(spec: ChartSpec, table: RunTable, settings: CurveSettings, *, p
     lines = [
         line
         for index, (spec_, series) in enumerate(found)
-        for line in _lines(spec_, index, series, table, settings, axis)
+        for line in _lines(spec_, index, series, table, settings, axis, lost)
     ]
-    return _WholeChart(axis, lines, every, lost, max(lengths, default=0))
+    # Several lines may need the same other scalar.
+    return _WholeChart(axis, lines, every, list(dict.fromkeys(lost)), max(lengths, default=0))
 
 
 def _series_of(tag: str, table: RunTable, lost: list[str], pictured: list[int] | None) -> list[Series]:
@@ -180,11 +181,27 @@ def _scalar(table: RunTable, run: str, tag: str) -> Series | None:
     return series if series is not None and series.kind == SCALARS and len(series) else None
 
 
+def _points_of(table: RunTable, run: str, tag: str, lost: list[str]) -> Columns | None:
+    """Return the points of a scalar that a line needs besides its own; an error in reading is added to ``lost``."""
+    series = _scalar(table, run, tag)
+    try:
+        return None if series is None else series.columns
+    except PayloadError as error:
+        lost.append(str(error))
+        return None
+
+
 def _lines(
-    spec: LineSpec, index: int, series: Sequence[Series], table: RunTable, settings: CurveSettings, axis: Axis
+    spec: LineSpec,
+    index: int,
+    series: Sequence[Series],
+    table: RunTable,
+    settings: CurveSettings,
+    axis: Axis,
+    lost: list[str],
 ) -> list[Line]:
     """Return the lines of one tag: one line per group if runs are grouped, with the members if requested."""
-    single = [_run_line(s, table, settings, axis, spec, index) for s in series]
+    single = [_run_line(s, table, settings, axis, spec, index, lost) for s in series]
     if not table.groups:
         return single
     by_run = {s.run: line for s, line in zip(series, single, strict=True)}
@@ -210,10 +227,18 @@ def _lines(
     return [*lines, *(line for run, line in by_run.items() if run not in table.group_of)]
 
 
-def _run_line(series: Series, table: RunTable, settings: CurveSettings, axis: Axis, spec: LineSpec, index: int) -> Line:
+def _run_line(
+    series: Series,
+    table: RunTable,
+    settings: CurveSettings,
+    axis: Axis,
+    spec: LineSpec,
+    index: int,
+    lost: list[str],
+) -> Line:
     columns = series.columns
-    other = _scalar(table, series.run, settings.x_tag) if axis.kind == "metric" and settings.x_tag else None
-    x = places(columns, axis, other.columns if other is not None else None)
+    by_metric = axis.kind == "metric" and settings.x_tag
+    x = places(columns, axis, _points_of(table, series.run, settings.x_tag, lost) if by_metric else None)
     first = float(columns.wall_times[0])
     color = table.colors[series.run]
     about: LineAbout = {
@@ -224,7 +249,7 @@ def _run_line(series: Series, table: RunTable, settings: CurveSettings, axis: Ax
     extra: dict[str, NDArray[Any]] = {"seconds": (columns.wall_times - first).astype(np.float32)}
     if axis.kind != "step":
         extra["step"] = columns.steps.astype(np.float64)
-    low, high = (_edge(table, series.run, tag, columns) for tag in (spec.low_tag, spec.high_tag))
+    low, high = (_edge(table, series.run, tag, columns, lost) for tag in (spec.low_tag, spec.high_tag))
     line = Line(about, x, columns.values, low, high, extra)
     # Points of several writers are in the order of their steps, not in that of other axes.
     return line if series.writers == 1 or axis.kind == "step" else line.ordered(np.argsort(x, kind="stable"))
@@ -243,14 +268,14 @@ def _told_apart(lines: list[Line]) -> list[Line]:
     return [replace(line, about={**line.about, **_shades(colors[line.about["tag"]]), "dash": 0}) for line in lines]
 
 
-def _edge(table: RunTable, run: str, tag: str, columns: Columns) -> NDArray[np.float64] | None:
+def _edge(table: RunTable, run: str, tag: str, columns: Columns, lost: list[str]) -> NDArray[np.float64] | None:
     """Return the edge of a band, given by another scalar of the run, at the steps of the line."""
-    series = _scalar(table, run, tag) if tag else None
-    if series is None:
+    edge = _points_of(table, run, tag, lost) if tag else None
+    if edge is None:
         return None
-    known, first = np.unique(series.steps, return_index=True)
+    known, first = np.unique(edge.steps, return_index=True)
     at = np.minimum(np.searchsorted(known, columns.steps), len(known) - 1)
-    return np.where(known[at] == columns.steps, series.values[first][at], np.nan)
+    return np.where(known[at] == columns.steps, edge.values[first][at], np.nan)
 
 
 def _shades(color: RunColor) -> Shades:

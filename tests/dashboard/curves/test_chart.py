@@ -19,6 +19,7 @@ from stepscope.summary.logdir_source import source_of
 from stepscope.summary.series import SCALARS, Columns, Series
 from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.curves.snapshots import losses, scalar, snapshot
+from tests.dashboard.runs.tiny import unreadable
 
 PLAIN = CurveSettings(smoothing=0)
 LOSS = ChartSpec((LineSpec("loss"),))
@@ -286,6 +287,15 @@ def test_a_band_may_be_two_other_scalars() -> None:
     sent = columns(drawn(found, spec=ChartSpec((LineSpec("mean", "left", "low", "high"),))))
     assert sent["low"] == pytest.approx([1.0, math.nan, 2.5], nan_ok=True)
     assert sent["high"] == [5.0, 6.0, 7.0]
+
+
+def test_a_scalar_that_can_no_longer_be_read_is_no_axis_and_no_edge_and_the_chart_says_so() -> None:
+    found = snapshot({"a": [scalar("a", "mean", [2.0, 3.0]), unreadable("a", "gone")]})
+    lost = "the points of 'gone' of 'a' cannot be read: No such file or directory"
+    banded = drawn(found, spec=ChartSpec((LineSpec("mean", "left", "gone", "gone"),)))
+    assert (columns(banded)["y"], banded["note"]) == ([2.0, 3.0], lost)
+    along = drawn(found, replace(PLAIN, x_axis="metric", x_tag="gone"), spec=ChartSpec((LineSpec("mean"),)))
+    assert (columns(along)["x"], along["note"]) == ([], f"2 points have no value on this axis · {lost}")
 
 
 def test_a_version_tells_whether_a_chart_changed() -> None:
