@@ -4,10 +4,13 @@ import math
 import re
 from collections.abc import Iterable
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stepscope.summary.errors import UserError
 from stepscope.summary.full_install import needs_full_install
+
+if TYPE_CHECKING:
+    import regex
 
 LONGEST_PATTERN: Final = 300
 _SECONDS: Final = 0.5
@@ -66,16 +69,11 @@ class Pattern:
                 # Ten times as fast, and most searches are for part of a name.
                 found.append(plain in candidate.lower())
                 continue
-            try:
-                # Without "concurrent", other threads would wait for the search.
-                left = max(deadline - monotonic(), 1e-3)
-                found.append(self._compiled.search(candidate, timeout=left, concurrent=True) is not None)
-            except (TimeoutError, MemoryError):
-                raise PatternError(TOO_SLOW) from None
+            found.append(self._first_match(candidate, deadline) is not None)
         return found
 
-    def captured(self, text: str, *, seconds: float = _SECONDS) -> tuple[str, ...] | None:
-        """Return the contents of the capturing groups at the first match in a text.
+    def captured(self, texts: Iterable[str], *, seconds: float = _SECONDS) -> list[tuple[str, ...] | None]:
+        """Return the contents of the capturing groups at the first match in each text.
 
         Without groups, return the whole match.
 
@@ -83,13 +81,24 @@ class Pattern:
             The contents, with an empty text for each group that did not participate; None if there is no match.
 
         Raises:
-            PatternError: the search took longer than ``seconds``.
+            PatternError: all texts together took longer than ``seconds``.
         """
+        deadline = monotonic() + seconds
+        matches = (self._first_match(text, deadline) for text in texts)
+        return [
+            None if found is None else tuple(group or "" for group in found.groups()) or (found[0],)
+            for found in matches
+        ]
+
+    def _first_match(self, text: str, deadline: float) -> "regex.Match[str] | None":
+        left = deadline - monotonic()
+        if left <= 0:
+            raise PatternError(TOO_SLOW)
         try:
-            found = self._compiled.search(text, timeout=seconds, concurrent=True)
+            # Without "concurrent", other threads would wait for the search.
+            return self._compiled.search(text, timeout=left, concurrent=True)
         except (TimeoutError, MemoryError):
             raise PatternError(TOO_SLOW) from None
-        return None if found is None else tuple(group or "" for group in found.groups()) or (found[0],)
 
 
 def _check_cost(text: str) -> None:

@@ -17,8 +17,11 @@ REGEX: Final = "regex:"
 NO_VALUE: Final = "(none)"
 NO_MATCH: Final = "(no match)"
 DEEPEST_PATH: Final = 32
+MOST_SPECS: Final = 20
 MOST_SECONDS: Final = 0.5
+"""The time limit of all regular expressions together."""
 
+_DEPTHS: Final = {str(depth): depth for depth in range(1, DEEPEST_PATH + 1)}
 _SEED_NAME: Final = re.compile(r"(?i)^(random|rng|np|torch|global)?[_-]?(seed|random_state)s?$")
 _SEED_IN_NAME: Final = re.compile(
     r"(?i)(?:(?<=[/_\-., ])|^)(seed|rs|s|trial|repeat|rep|fold)([=_\-:]?)\d+(?=$|[/_\-., ])"
@@ -48,16 +51,21 @@ def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...]
         facts: the facts of the runs.
         specs: any of "seeds", "path:DEPTH", "regex:PATTERN", "hparam:NAME"; runs are in one group if they agree in all.
             A pattern's capturing groups form the key, else the whole match; it may match anywhere, ignoring case.
+            There are at most `MOST_SPECS`.
 
     Returns:
         The groups in order of their first runs, groups of lines last, none without specs; and the problem with a spec,
         or "". A run without other seeds is in no group by seeds.
     """
     runs = facts.trainings
+    wanted = dict.fromkeys(specs)
+    if len(wanted) > MOST_SPECS:
+        return (), f"Cannot group by {len(wanted)} fields together, but by at most {MOST_SPECS}"
+    deadline = monotonic() + MOST_SECONDS
     keys: list[Sequence[str]] = []
-    for spec in dict.fromkeys(specs):
+    for spec in wanted:
         try:
-            keys.append(_keys_of(facts, spec)(runs))
+            keys.append(_keys_of(facts, spec, deadline)(runs))
         except PatternError as error:
             return (), f"Cannot group by {spec.removeprefix(REGEX)!r}: {error}"
     if not keys:
@@ -187,30 +195,27 @@ def _differences(settings: Mapping[_Signature, Mapping[str, HParamValue]]) -> Ma
     }
 
 
-def _keys_of(facts: Facts, spec: str) -> KeysOf:
-    """Return the function that makes key parts from the names of runs."""
+def _keys_of(facts: Facts, spec: str, deadline: float) -> KeysOf:
+    """Return the function that makes key parts from the names of runs; searches in them end at the deadline."""
     if spec == SEEDS:
         labels = seed_labels(facts)
         return lambda runs: [labels[run] for run in runs]
     if spec.startswith(PATH):
-        depth = spec.removeprefix(PATH)
-        if not (depth.isdecimal() and 0 < int(depth) <= DEEPEST_PATH):
-            raise PatternError(f"a path has a depth of 1 to {DEEPEST_PATH}, not {depth!r}")
-        return lambda runs: ["/".join(run.split("/")[: int(depth)]) for run in runs]
+        written = spec.removeprefix(PATH)
+        depth = _DEPTHS.get(written)
+        if depth is None:
+            raise PatternError(f"a path has a depth of 1 to {DEEPEST_PATH}, not {written!r}")
+        return lambda runs: ["/".join(run.split("/")[:depth]) for run in runs]
     if spec.startswith(REGEX):
         pattern = Pattern(spec.removeprefix(REGEX))
-        return lambda runs: _captured(pattern, runs)
+        return lambda runs: [
+            NO_MATCH if captured is None else " · ".join(captured)
+            for captured in pattern.captured(runs, seconds=deadline - monotonic())
+        ]
     field = parse_field(spec)
     if isinstance(field, HParamField):
         return lambda runs: [f"{field.name}={shown_value(facts.hparams[run].get(field.name))}" for run in runs]
     raise PatternError('runs are grouped by "seeds", "path:DEPTH", "regex:PATTERN" or "hparam:NAME"')
-
-
-def _captured(pattern: Pattern, runs: Sequence[str]) -> list[str]:
-    """Return what a pattern captures from each run's name; all searches together have the time limit of one."""
-    deadline = monotonic() + MOST_SECONDS
-    found = (pattern.captured(run, seconds=max(deadline - monotonic(), 1e-3)) for run in runs)
-    return [NO_MATCH if captured is None else " · ".join(captured) for captured in found]
 
 
 def shown_value(value: HParamValue | None) -> str:

@@ -37,6 +37,19 @@ def test_an_expression_of_exponential_time_is_given_up() -> None:
         Pattern(r"(\w+\s?)+$").matches(["a " * 2000 + "!"] * 100, seconds=0.01)
 
 
+def test_texts_together_have_one_time_limit() -> None:
+    # Each text was once searched for another millisecond, however many there were.
+    for search in (Pattern("a+").matches, Pattern("a+").captured):
+        with pytest.raises(PatternError, match="takes too long"):
+            search(["a"], seconds=0)
+
+
+def test_what_groups_capture_is_returned_for_each_text() -> None:
+    texts = ["lr_1/x", "x", "LR_/y"]
+    assert Pattern(r"lr_(\d)?/(.)").captured(texts) == [("1", "x"), None, ("", "y")]
+    assert Pattern("x").captured(texts) == [("x",), ("x",), None]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -90,4 +103,4 @@ def test_a_search_that_takes_too_much_memory_is_given_up(monkeypatch: pytest.Mon
     with pytest.raises(PatternError, match="takes too long"):
         pattern.matches(["a"])
     with pytest.raises(PatternError, match="takes too long"):
-        pattern.captured("a")
+        pattern.captured(["a"])

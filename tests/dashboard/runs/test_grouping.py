@@ -84,6 +84,10 @@ def test_labels_that_read_alike_are_told_apart() -> None:
         ("path:0", "Cannot group by 'path:0': a path has a depth of 1 to 32, not '0'"),
         ("path:²", "Cannot group by 'path:²': a path has a depth of 1 to 32, not '²'"),
         (
+            f"path:{'9' * 5000}",
+            f"Cannot group by 'path:{'9' * 5000}': a path has a depth of 1 to 32, not '{'9' * 5000}'",
+        ),
+        (
             "metric:loss.last",
             "Cannot group by 'metric:loss.last': "
             'runs are grouped by "seeds", "path:DEPTH", "regex:PATTERN" or "hparam:NAME"',
@@ -97,6 +101,13 @@ def test_labels_that_read_alike_are_told_apart() -> None:
 )
 def test_what_cannot_group_is_told(spec: str, error: str) -> None:
     assert group_runs(Facts.of(named("a " * 2000 + "!", "b")), [spec]) == ((), error)
+
+
+def test_runs_are_grouped_by_a_limited_number_of_fields() -> None:
+    specs = [f"hparam:h{number}" for number in range(21)]
+    facts = Facts.of(named("a"))
+    assert len(group_runs(facts, [*specs[:20], *specs[:20]])[0]) == 1
+    assert group_runs(facts, specs) == ((), "Cannot group by 21 fields together, but by at most 20")
 
 
 def test_values_are_written_with_few_digits() -> None:
