@@ -6,6 +6,8 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, Final
 
+from stepscope.dashboard.server.numbers import natural
+
 LOOKED_AT_FIRST: Final = (
     frozenset({"train", "training"}),
     frozenset({"val", "valid", "validation", "dev"}),
@@ -87,8 +89,3 @@ def tag_order(tag: str) -> tuple[Any, ...]:
 def label_within(outer: str, name: str) -> str:
     """Return a section's name without the name of the enclosing section."""
     return name[len(outer) :].lstrip("/.") or name if outer else name
-
-
-def natural(text: str) -> tuple[Any, ...]:
-    """Return a key that sorts texts with their numbers by value: "layer2" before "layer10"."""
-    return tuple(int(part) if at % 2 else part.casefold() for at, part in enumerate(re.split(r"([0-9]{1,300})", text)))

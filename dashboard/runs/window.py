@@ -4,7 +4,6 @@ A page that scrolls to the end of its rows requests more. If all rows are sent, 
 """
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
@@ -14,17 +13,15 @@ from stepscope.dashboard.runs import settings
 from stepscope.dashboard.runs.facts import FactValue, Field, MetricField
 from stepscope.dashboard.runs.grouping import RunGroup
 from stepscope.dashboard.runs.table import RunTable
-from stepscope.dashboard.server.numbers import mean_of
+from stepscope.dashboard.server.numbers import Natural, mean_of, natural
 
 FIRST_ROWS: Final = 1_000
 """Number of rows sent to a page before it requests more."""
 MOST_ROWS: Final = 20_000
 """Maximum number of rows ever sent to a page: to see others, users sort or search."""
 _DEPENDS: Final = (settings.SORT, settings.FOLDED, settings.ALL_FOLDED, settings.PINNED, settings.SELECTED)
-_DIGITS: Final = re.compile(r"(\d+)")
 
-_Natural: TypeAlias = tuple[str | int, ...]
-_Key: TypeAlias = float | _Natural
+_Key: TypeAlias = float | Natural
 Item = TypeVar("Item")
 
 
@@ -185,8 +182,8 @@ def _run_keys(table: RunTable, column: str) -> Callable[[str], _Key | None]:
     match column:
         case "run":
             title = table.snapshot.run_title
-            own = table.facts.once("sorted names", lambda: {run: _natural(title(run)) for run in table.snapshot.runs})
-            given = {run: _natural(name) for run, name in table.names.items()}
+            own = table.facts.once("sorted names", lambda: {run: natural(title(run)) for run in table.snapshot.runs})
+            given = {run: natural(name) for run, name in table.names.items()}
             return lambda run: given.get(run, own[run])
         case "started":
             return lambda run: table.snapshot.runs[run].first_wall_time
@@ -198,7 +195,7 @@ def _run_keys(table: RunTable, column: str) -> Callable[[str], _Key | None]:
 def _group_keys(table: RunTable, column: str, groups: Sequence[ListedGroup]) -> Callable[[ListedGroup], _Key | None]:
     match column:
         case "run":
-            return lambda group: _natural(group.group.label)
+            return lambda group: natural(group.group.label)
         case "started":
             return lambda group: table.snapshot.runs[group.runs[0]].first_wall_time
         case _:
@@ -220,10 +217,6 @@ def _keys(values: Mapping[str, FactValue]) -> Mapping[str, _Key | None]:
     if not any(isinstance(value, str | bool) for value in values.values()):
         return {name: None if value is None else float(value) for name, value in values.items()}
     return {
-        name: None if value is None else _natural(str(value).lower() if isinstance(value, bool) else str(value))
+        name: None if value is None else natural(str(value).lower() if isinstance(value, bool) else str(value))
         for name, value in values.items()
     }
-
-
-def _natural(text: str) -> _Natural:
-    return tuple(int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(text.casefold())))

@@ -1,7 +1,18 @@
-"""Numbers as text, and their mean, the same everywhere."""
+"""Numbers as text, their mean, and texts in order of their numbers, the same everywhere."""
 
 import math
+import re
 from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+Natural: TypeAlias = tuple[str | int, ...]
+_DIGITS: Final = re.compile(r"([0-9]{1,300})")
+"""A number; Python refuses to read much longer ones, which count as several."""
+
+
+def natural(text: str) -> Natural:
+    """Return a key that sorts texts with their numbers by value, ignoring case: "layer2" before "Layer10"."""
+    return tuple(int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(text.casefold())))
 
 
 def mean_of(values: Sequence[float]) -> float:

@@ -65,6 +65,12 @@ def test_the_table_begins_with_what_is_first_in_its_order(query: str, first: lis
     assert not found.window.whole
 
 
+def test_numbers_in_names_are_sorted_by_size() -> None:
+    longest = f"r{'9' * 5000}"
+    sweep = snapshot({run: ({"lr": at}, {}) for at, run in enumerate([longest, "r10", "r9"])})
+    assert names(table("hparams.sort=@run:asc", most=2, listed=2, of=sweep)) == ["r9", "r10"]
+
+
 def test_while_runs_are_looked_at_for_the_first_time_no_metric_of_all_is_read() -> None:
     loading = replace(SWEEP, loading=True)
     assert names(table("", 4, 3, loading)) == ["r0", "r1", "r2"]

@@ -3,7 +3,6 @@
 Sessions are processed as columns here; rows are made only for the chosen ones.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,13 +13,13 @@ from numpy.typing import NDArray
 from stepscope.dashboard.panels.hparams.sessions import Column, Reached, Sessions, last_time, text_of
 from stepscope.dashboard.panels.hparams.settings import STATUSES, Rows, TableRequest
 from stepscope.dashboard.runs.facts import Facts
+from stepscope.dashboard.server.numbers import natural
 from stepscope.dashboard.tensorboard.hparams.sessions import run_of_metric
 from stepscope.summary.collections_off import putting_aside
 from stepscope.summary.distinct import distinct_values
 
 MOST_OF_GROUPS: Final = 20_000
 """Number of sessions after which a page gets no further groups."""
-_DIGITS: Final = re.compile(r"(\d+)")
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -255,12 +254,8 @@ def _statuses(found: Sessions) -> NDArray[np.int8]:
 
 def _ranks(texts: Sequence[str]) -> Floats:
     """Return the rank of each text, alphabetically with embedded numbers by size; equal texts share a rank."""
-    order = {text: place for place, text in enumerate(sorted(set(texts), key=_natural))}
+    order = {text: place for place, text in enumerate(sorted(set(texts), key=natural))}
     return np.array([order[text] for text in texts], np.float64)
-
-
-def _natural(text: str) -> tuple[str | int, ...]:
-    return tuple(int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(text.casefold())))
 
 
 def _spread(places: Places, most: int, extremes: Sequence[Floats]) -> Places:

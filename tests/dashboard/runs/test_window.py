@@ -50,6 +50,8 @@ def test_the_first_rows_are_those_of_the_order_that_the_user_chose() -> None:
 
 def test_numbers_in_names_are_sorted_by_size() -> None:
     assert listed(table(named("r10", "R9", "r1"), sort="run:asc"), 2) == {"r1", "R9"}
+    longest = f"r{'9' * 5000}"
+    assert listed(table(named(longest, "r10", "r9"), sort="run:asc"), 2) == {"r9", "r10"}
 
 
 def test_what_a_view_names_is_sent_besides_and_is_not_listed() -> None:
