@@ -255,6 +255,8 @@ def test_table_as_files(tmp_path: Path) -> None:
         ["b0", "adam", str(THIRD), "200.0", "false", "0.01", "1"],
         ["alone", "50%_Adam", "inf", "200.0", "", "0.05", "1"],
     ]
+    repeated = {"view": body["view"], "columns": [*body["columns"], "@run", "lr"], "rows": [*body["rows"], "b0"]}
+    assert client.post("/api/hparams/table.csv", json=repeated).text == answer.text
     assert answer.headers["content-disposition"] == 'attachment; filename="hparams.csv"'
     assert client.post("/api/hparams/table.json", json=body).json()["rows"][1][2] == "Infinity"
     assert r"50\%\_Adam" in client.post("/api/hparams/table.tex", json=body).text

@@ -86,8 +86,8 @@ def make_router(live: Live) -> APIRouter:
         """Return rows and columns of the table of sessions, in the order given.
 
         The body is JSON: ``view``, the query string of the page; ``columns`` and ``rows``, the names of the requested
-        ones. Names that the view does not have are left out. Without ``rows``, return all that pass the filters and the
-        search.
+        ones. Names that the view does not have are left out, as are repetitions. Without ``rows``, return all that pass
+        the filters and the search.
         """
         requested = parsed(body, AskedTable, "Expected view, columns and rows as JSON")
         file_format: Format = "latex" if extension == "tex" else extension
@@ -144,12 +144,12 @@ def cells(live: Live, requested: AskedTable) -> tuple[list[str], Iterable[list[C
         table = build_table(found, wanted, len(found.sessions))
         columns, rows, have_deviations = table.columns, lambda: table.rows, True
     spread = {key for row in rows() for key in row.deviations} if have_deviations else set[str]()
-    header, takes = _taken(requested.columns, {column.key: column for column in columns}, spread)
+    header, takes = _taken(dict.fromkeys(requested.columns), {column.key: column for column in columns}, spread)
     if requested.rows is None:
         return header, ([take(row) for take in takes] for row in rows())
     asked = frozenset(requested.rows)
     by_name = {row.name: [take(row) for take in takes] for row in rows() if row.name in asked}
-    return header, [by_name[name] for name in requested.rows if name in by_name]
+    return header, [by_name[name] for name in dict.fromkeys(requested.rows) if name in by_name]
 
 
 def _taken(
