@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 from fastapi import APIRouter, HTTPException, Response
@@ -27,12 +27,14 @@ FIRST_CHARTS: Final = 6
 _PICTURE: Final = "picture "
 """Prefix of the version of a chart drawn from pictures, so that no other chart has the same version."""
 
+Points = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
+
 
 class ChartRequest(msgspec.Struct, frozen=True):
     """One requested chart."""
 
     key: str
-    points: int = 1000
+    points: Points = 1000
     """Number of points wanted per line."""
     window: tuple[float, float] | None = None
     """Visible part of the horizontal axis, in its own unit."""
@@ -60,7 +62,7 @@ class FirstRequest(msgspec.Struct, frozen=True):
     """The charts that a page will show first."""
 
     view: str
-    points: int = 1000
+    points: Points = 1000
 
 
 @dataclass(frozen=True)

@@ -12,5 +12,6 @@ MOST_RUNS: Final = 2_000
 
 RunName = Annotated[str, Query(max_length=MAX_NAME)]
 TagName = Annotated[str, Query(max_length=MAX_NAME)]
-Index = Annotated[int, Query(ge=0)]
+Index = Annotated[int, Query(ge=0, lt=1 << 63)]
 """Position of a point in its series, or of a sample in a point."""
+Step = Annotated[int, Query(ge=-(1 << 63), lt=1 << 63)]

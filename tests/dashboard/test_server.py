@@ -89,6 +89,7 @@ def test_a_table_of_nothing_says_what_to_do(client: TestClient) -> None:
         '{"view": 3}',
         '{"view": "", "charts": [{"key": 1}]}',
         json.dumps({"view": "", "charts": [{"key": "x"}] * 65}),
+        json.dumps({"view": "", "charts": [{"key": "x", "points": 1 << 64}]}),
     ],
 )
 def test_charts_that_are_asked_for_wrongly_are_refused(client: TestClient, body: str) -> None:

@@ -257,6 +257,11 @@ def test_any_step_leads_to_the_nearest_text(client: TestClient, step: int, index
     assert answer == {"index": index, "step": 10 * index, "total": 3}
 
 
+def test_a_step_beyond_64_bits_is_refused(client: TestClient) -> None:
+    where = {"run": "a", "tag": "note/text_summary", "step": "9" * 400}
+    assert client.get("/api/text/at", params=where).status_code == 422
+
+
 def test_diff_route(client: TestClient) -> None:
     where = {"tag": "note/text_summary", "old_run": "b", "old_index": 1, "new_run": "a", "new_index": 0}
     assert client.get("/api/text/diff", params=where).json() == {

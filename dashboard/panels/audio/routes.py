@@ -16,7 +16,7 @@ from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.parameters import Index, RunName, TagName
+from stepscope.dashboard.server.parameters import Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import LightRoute, heavy
 from stepscope.summary.kinds.audio import PLUGIN_NAME, Clip
 from stepscope.summary.kinds.base import PayloadError
@@ -107,7 +107,7 @@ def _add_clip_routes(routes: APIRouter, live: Live) -> None:
         tag: TagName,
         index: Index,
         sample: Index = 0,
-        step: int | None = None,
+        step: Step | None = None,
         wall_time: float | None = None,
         download: bool = False,
     ) -> Response:
@@ -133,7 +133,7 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         sample: Index = 0,
         start: Frame = 0,
         stop: Frame = WHOLE,
-        step: int | None = None,
+        step: Step | None = None,
         wall_time: float | None = None,
     ) -> Response:
         """Return the minimum and maximum of each pixel of a range, in the format of
@@ -169,7 +169,7 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         sample: Index = 0,
         start: Frame = 0,
         stop: Frame = WHOLE,
-        step: int | None = None,
+        step: Step | None = None,
         wall_time: float | None = None,
     ) -> Response:
         """Return levels of half a decibel over frequency and time, packed as in `stepscope.dashboard.server.binary`.

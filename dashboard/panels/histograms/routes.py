@@ -18,7 +18,7 @@ from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import json_number
-from stepscope.dashboard.server.parameters import MOST_RUNS, Index, RunName, TagName
+from stepscope.dashboard.server.parameters import MOST_RUNS, Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import LightRoute, Pieces
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.histogram import PLUGIN_NAME, Histogram
@@ -129,8 +129,8 @@ def make_router(live: Live) -> APIRouter:
     def download(
         tag: TagName,
         run: Annotated[list[str], Query(max_length=MOST_RUNS)],
-        first: int | None = None,
-        last: int | None = None,
+        first: Step | None = None,
+        last: Step | None = None,
         format: Literal["csv", "json"] = "csv",
     ) -> Response:
         """Return every histogram of a tag of the given runs from step ``first`` to ``last``, with buckets as written.

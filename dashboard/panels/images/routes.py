@@ -25,7 +25,7 @@ from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import count, counted, json_number
-from stepscope.dashboard.server.parameters import Index, RunName, TagName
+from stepscope.dashboard.server.parameters import Index, RunName, Step, TagName
 from stepscope.dashboard.server.pictures import EXTENSIONS, Picture, picture, picture_answer, read_picture
 from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
 from stepscope.summary.kinds.base import PayloadError
@@ -126,7 +126,7 @@ def make_router(live: Live) -> APIRouter:
         run: RunName,
         tag: TagName,
         index: Index,
-        step: int,
+        step: Step,
         epoch_: Annotated[str, Query(alias="epoch", max_length=40)],
         sample: Index = 0,
         edge: Annotated[int, Query(ge=0)] = 0,

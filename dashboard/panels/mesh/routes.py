@@ -13,14 +13,14 @@ from stepscope.dashboard.panels.mesh.messages import MeshHeader
 from stepscope.dashboard.panels.mesh.series import NO_POINT, MeshSeries, meshes_of
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
+from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import HeavyRoute
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.mesh import Mesh
 from stepscope.summary.series import Series
 from stepscope.summary.snapshot import Snapshot
 
-OtherIndex = Annotated[int, Query(ge=NO_POINT, description="Place of a point in its series; -1 for none.")]
+OtherIndex = Annotated[int, Query(ge=NO_POINT, lt=1 << 63, description="Place of a point in its series; -1 for none.")]
 
 
 def find_mesh(snapshot: Snapshot, run: str, tag: str) -> MeshSeries:
@@ -132,7 +132,7 @@ def make_router(live: Live) -> APIRouter:
         color: OtherIndex = NO_POINT,
         against_run: Annotated[str, Query(max_length=MAX_NAME)] = "",
         against: OtherIndex = NO_POINT,
-        step: int | None = None,
+        step: Step | None = None,
         wall_time: float | None = None,
     ) -> Response:
         """Return a mesh at one point of its vertices, with the faces and colors at the given points, as columns.

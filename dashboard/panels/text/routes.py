@@ -29,7 +29,7 @@ from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import json_number
-from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
+from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.text import PLUGIN_NAME
@@ -122,7 +122,7 @@ def _add_entries(routes: APIRouter, live: Live) -> None:
         return [entry(series, index, markdown=markdown, pattern=looked_for) for index in range(stop - 1, first - 1, -1)]
 
     @routes.get("/at")
-    def at(run: RunName, tag: TagName, step: int) -> EntryPlace:
+    def at(run: RunName, tag: TagName, step: Step) -> EntryPlace:
         """Return the point nearest to a step: of two equally near, the later one; of several at one step, the last."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         if not len(series):
