@@ -251,6 +251,8 @@ def test_a_configuration_is_honored_as_far_as_it_has_a_meaning() -> None:
         ({"camera": {"fov": "wide", "position": [1, None]}}, ["camera.fov = wide", "camera.position = [1, None]"]),
         ({"material": {"color": "no color", "size": -1, "wireframe": 1}},
          ["material.color = no color", "material.wireframe = 1", "material.size = -1"]),
+        ({"camera": {"fov": 10**400, "position": [0, 10**400, 0]}},
+         [f"camera.fov = 1{'0' * 59}", f"camera.position = [0, 1{'0' * 55}"]),
     ],
 )  # fmt: skip
 def test_what_is_odd_in_a_configuration_is_told(config: dict[str, Any], ignored: list[str]) -> None:

@@ -42,8 +42,9 @@ class _Section:
         value = self.take(key)
         if value is None:
             return None
-        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and low <= value <= high:
-            return float(value)
+        number = _finite(value)
+        if number is not None and low <= number <= high:
+            return number
         self.refuse(key, value)
         return None
 
@@ -60,9 +61,9 @@ class _Section:
             value = [value.get(axis) for axis in "xyz"]
         if value is None:
             return None
-        if isinstance(value, list) and len(value) == 3 and all(isinstance(v, int | float) for v in value):
-            x, y, z = (float(v) for v in value)
-            if isfinite(x) and isfinite(y) and isfinite(z):
+        if isinstance(value, list) and len(value) == 3:
+            x, y, z = map(_finite, value)
+            if x is not None and y is not None and z is not None:
                 return x, y, z
         self.refuse(key, value)
         return None
@@ -83,6 +84,17 @@ class _Section:
         """Report the entries that were not taken."""
         for key, value in self._rest.items():
             self.refuse(key, value)
+
+
+def _finite(value: Any) -> float | None:
+    """Return a finite number; None for anything else, such as an integer beyond float64."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
 
 
 def looks_of(config: Mapping[str, Any]) -> Looks:
