@@ -129,6 +129,9 @@ def test_large_and_deep_json_is_bounded() -> None:
     assert html is not None
     assert html.count("json-number") < MOST_NODES
     assert f"{1 + 1000 + 10000 - MOST_NODES:,} more values are not shown." in html
+    deep_end = json_tree(f"[{'0,' * MOST_NODES}{'[' * 600}{']' * 600}]")
+    assert deep_end is not None
+    assert "601 more values are not shown." in deep_end
     deep = json_tree("[" * 200 + "]" * 200)
     assert deep is not None
     assert deep.count("<details") == DEEPEST

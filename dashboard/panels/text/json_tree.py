@@ -71,14 +71,16 @@ def _node(value: object, key: str, depth: int, left: list[int]) -> str:
 
 
 def _inner(value: object) -> int:
-    """Return the values inside a value that is not shown."""
-    match value:
-        case _Pairs():
-            return sum(1 + _inner(child) for _, child in value)
-        case list():
-            return sum(1 + _inner(child) for child in value)
-        case _:
-            return 0
+    """Return the number of values inside a value that is not shown; it may be nested deeper than Python recurses."""
+    found = 0
+    left = [value]
+    while left:
+        outer = left.pop()
+        inner = [child for _, child in outer] if isinstance(outer, _Pairs) else outer
+        if isinstance(inner, list):
+            found += len(inner)
+            left += inner
+    return found
 
 
 def _label(key: str) -> str:
