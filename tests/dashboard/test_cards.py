@@ -1,6 +1,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from dash.development.base_component import Component
 
 from stepscope.dashboard.curves.cards import curve_card
@@ -17,6 +18,7 @@ from stepscope.dashboard.panels.groups import (
     still_fits,
     structure,
 )
+from stepscope.dashboard.panels.scalars.arrangement import combined_tags
 from stepscope.dashboard.panels.tag_order import tag_order
 
 
@@ -132,6 +134,23 @@ def test_the_user_orders_sections_and_cards() -> None:
     assert sections(found, cards=["a/y"])[0].keys == ("a/y", "a/x")
     layers = sections(LAYERS, sections=["model.layers.5"])[0].groups
     assert [g.label for g in layers][:3] == ["5", "0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("key", "tags"),
+    [
+        ('[["a", "b"], ["c"]]', (("a", "b"), ("c",))),
+        ('[[], ["\\ud83d\\ude00"]]', ((), ("\N{GRINNING FACE}",))),
+        ('[["\\ud800"], []]', None),
+        ("[[], []]", None),
+        ('[["a"]]', None),
+        ("[[1], []]", None),
+        ("[[", None),
+        ("loss", None),
+    ],
+)
+def test_a_card_of_several_tags_is_read_from_the_address(key: str, tags: object) -> None:
+    assert combined_tags(key) == tags
 
 
 def test_pages_are_read_from_the_address() -> None:

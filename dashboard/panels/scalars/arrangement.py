@@ -19,7 +19,7 @@ MOST_TAGS: Final = 40
 def combined_tags(key: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return the tags on the left and on the right axis for a key of the form ``[["a", "b"], ["c"]]``.
 
-    Return None for any other key.
+    Return None for any other key, and for tags with halves of characters (lone surrogates), which no page can be sent.
     """
     if not key.startswith("[["):
         return None
@@ -31,6 +31,10 @@ def combined_tags(key: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         return None
     left, right = value
     if not left + right or len(left) + len(right) > MOST_TAGS or not all(isinstance(tag, str) for tag in left + right):
+        return None
+    try:
+        "".join(left + right).encode()
+    except UnicodeEncodeError:
         return None
     return tuple(left), tuple(right)
 
