@@ -40,8 +40,8 @@ _LONGEST_LIST: Final = 1 << 16
 """Maximum characters of the frame ids in a request."""
 
 DumpRun = Annotated[str | None, Query(max_length=MAX_NAME, description="As `runs` has it.")]
-Begin = Annotated[int, Query(description="The first.")]
-End = Annotated[int, Query(description="The one after the last; all where it is negative.")]
+Begin = Annotated[int, Query(lt=1 << 63, description="The first.")]
+End = Annotated[int, Query(lt=1 << 63, description="The one after the last; all where it is negative.")]
 GraphId = Annotated[str, Query(min_length=1, max_length=MAX_NAME)]
 
 

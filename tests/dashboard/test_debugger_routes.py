@@ -178,6 +178,8 @@ def test_what_is_refused_says_why(client: TestClient) -> None:
         ("stack_frames/stack_frames", {"stack_frame_ids": "x"}, "Not found: Cannot find stack frame with ID x"),
     ):
         assert refused(client, route, run=RUN, **query) == (400, {"error": sentence})
+    for route in ("alerts", "execution/digests", "execution/data", "graph_execution/digests", "graph_execution/data"):
+        assert refused(client, route, run=RUN, begin=1 << 64)[0] == 422
     assert refused(client, "source_files/list") == (400, {"error": "run parameter is not provided"})
     status, answer = refused(client, "source_files/list", run="other")
     assert status == 404
