@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { csv, deviceText, figureText, kindOf, short, shortPath } from "./texts.ts";
+import { csv, deviceText, figureText, kindOf, rowsIn, short, shortPath } from "./texts.ts";
 
 Deno.test("numbers take few letters, and say what is none", () => {
   const said = [null, 0, 1234, -5, 0.03125, 1 / 3, -2.5e-7, 3.4e38, 12345678, "Infinity", "-Infinity", "NaN"].map(
@@ -55,4 +55,14 @@ Deno.test("a tensor is told in a line of what is known of it", () => {
 
 Deno.test("a table is CSV as RFC 4180 has it", () => {
   assert.equal(csv([["a", 'say "x"', "1,5"], [null, 2, "two\nlines"]]), 'a,"say ""x""","1,5"\r\n,2,"two\nlines"\r\n');
+});
+
+Deno.test("a row of numbers is as long as the array is wide, except for the last one", () => {
+  const rows = (count: number, shape: number[]) =>
+    rowsIn(Float64Array.from({ length: count }, (_, at) => at), shape).map((row) => [...row]);
+  assert.deepEqual(rows(5, [7, 2, 3]), [[0, 1, 2], [3, 4]]);
+  assert.deepEqual(rows(1024, [197, 197]).map((row) => row[0]), [0, 197, 394, 591, 788, 985]);
+  assert.deepEqual(rows(2, [2]), [[0, 1]]);
+  assert.deepEqual(rows(1, []), [[0]]);
+  assert.deepEqual(rows(0, [5, 0]), []);
 });

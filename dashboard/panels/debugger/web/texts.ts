@@ -57,6 +57,15 @@ export function kindOf({ dtype, shape, phase, op, module }: TensorFacts): string
   return [op, value, PHASES[phase] ?? phase, module && `in ${module}`].filter(Boolean).join(" · ");
 }
 
+/** Returns the rows of a slice of an array of that shape, given its first numbers; the last row may be incomplete. */
+export function rowsIn(numbers: Float64Array, shape: readonly number[]): Float64Array[] {
+  const width = shape.at(-1) ?? 1;
+  return Array.from(
+    { length: Math.ceil(numbers.length / (width || 1)) },
+    (_, row) => numbers.subarray(row * width, (row + 1) * width),
+  );
+}
+
 /** Formats a table as CSV, following RFC 4180. */
 export function csv(rows: readonly (readonly Sent[])[]): string {
   const cell = (value: Sent) => {

@@ -7,7 +7,7 @@ import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
 import { say } from "../../../web/page/layout.ts";
 import type { ValueAnswer } from "./messages.generated.ts";
 import { BAD, heatScale } from "./scale.ts";
-import { short } from "./texts.ts";
+import { rowsIn, short } from "./texts.ts";
 import { button } from "./widgets.ts";
 
 const MOST_COLUMNS = 16;
@@ -174,26 +174,20 @@ export function histogramOf(
 }
 
 function table(value: Value): HTMLElement {
-  const numbers = value.arrays[value.numbers];
-  const across = value.columns * value.block[1];
-  const whole = Math.max(across, 1);
-  const columns = Math.min(whole, MOST_COLUMNS);
-  const rows: HTMLElement[] = [];
-  for (let row = 0; row < MOST_ROWS && row * whole < numbers.length; row += 1) {
-    const own = [...numbers.slice(row * whole, row * whole + columns)];
-    rows.push(make(
+  const isCut = (value.shape.at(-1) ?? 1) > MOST_COLUMNS;
+  const rows = rowsIn(value.arrays[value.numbers], value.shape).slice(0, MOST_ROWS).map((own) =>
+    make(
       "tr",
       {},
-      ...own.map((each) =>
+      ...Array.from(own.subarray(0, MOST_COLUMNS), (each) =>
         make(
           "td",
           { className: Number.isFinite(each) ? "" : "bad", title: String(each) },
           short(Number.isNaN(each) ? "NaN" : each),
-        )
-      ),
-      ...(whole > columns ? [make("td", {}, "…")] : []),
-    ));
-  }
+        )),
+      ...(isCut ? [make("td", {}, "…")] : []),
+    )
+  );
   return make(
     "div",
     { className: "debugger-numbers", tabIndex: 0, role: "group", "aria-label": "Numbers" },
