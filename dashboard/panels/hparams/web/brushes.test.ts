@@ -26,9 +26,13 @@ Deno.test("bounds are read where low is not above high, and written with six dig
 });
 
 Deno.test("widened bounds still hold what they held when they are written", () => {
-  const bounds: [number, number] = [0.12345678, 0.98765432];
-  const [low, high] = (written(new Map([["lr", widened(bounds)]])).get("lr") ?? "").split(":").map(Number);
-  assert.deepEqual([low, high], [0.123456, 0.987655]);
+  const widest = (low: number, high: number) => written(new Map([["lr", widened([low, high])]])).get("lr");
+  assert.equal(widest(0.12345678, 0.98765432), "0.123456:0.987655");
+  assert.equal(widest(-0.98765432, 0), "-0.987655:0");
+});
+
+Deno.test("bounds decades apart are each as exact as the other", () => {
+  assert.deepEqual(written(new Map([["lr", widened([1.23456789e-7, 0.5])]])), new Map([["lr", "1.23456e-7:0.5"]]));
 });
 
 Deno.test("an axis is moved, not beyond the ends", () => {

@@ -19,11 +19,13 @@ const digits = (value: number) => String(Number(value.toPrecision(6)));
 export const written = (brushes: Brushes): Map<string, string> =>
   new Map([...brushes].map(([key, [low, high]]) => [key, `${digits(low)}:${digits(high)}`]));
 
-/** Bounds that still hold after being written with few digits. */
-export function widened([low, high]: Bounds): Bounds {
-  const size = 10 ** (Math.floor(Math.log10(Math.max(Math.abs(low), Math.abs(high)) || 1)) - 5);
-  return [Math.floor(low / size) * size, Math.ceil(high / size) * size];
+function rounded(value: number, round: (value: number) => number): number {
+  const size = 10 ** (Math.floor(Math.log10(Math.abs(value) || 1)) - 5);
+  return round(value / size) * size;
 }
+
+/** Bounds that still hold after being written with few digits. */
+export const widened = ([low, high]: Bounds): Bounds => [rounded(low, Math.floor), rounded(high, Math.ceil)];
 
 /** Indices of the rows that lie inside every brush. */
 export function inside(
