@@ -165,6 +165,7 @@ filters = st.sampled_from(
         "", "hparams.range=lr:0:", "hparams.range=lr::1", "hparams.range=loss:0:2", "hparams.values=name:a",
         "hparams.values=name:", "hparams.values=name:true&hparams.values=name:1", "hparams.status=running",
         "hparams.status=failure", "hparams.range=gone:1:2", "hparams.values=gone:x", "hparams.range=name:0:1",
+        "hparams.without=name:a&hparams.without=name:", "hparams.without=gone:x",
     ]
 )  # fmt: skip
 

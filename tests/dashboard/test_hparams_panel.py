@@ -101,6 +101,8 @@ def test_metric_values_are_the_last_the_least_or_the_greatest_with_their_step(tm
         ("hparams.values=opt:sgd&hparams.values=opt:adam", ["a0", "a1", "b0", "b1", "failed"]),
         ("hparams.values=opt:50%2525_Adam", ["alone"]),
         ("hparams.values=norm:", ["alone"]),
+        ("hparams.without=opt:sgd&hparams.without=opt:50%2525_Adam", ["b0", "b1"]),
+        ("hparams.without=norm:&hparams.without=gone:1", ["a0", "a1", "b0", "b1", "failed"]),
         ("hparams.range=lr:0.01:0.09", ["alone", "b0", "b1"]),
         ("hparams.range=lr::0.01&hparams.values=opt:adam", ["b0", "b1"]),
         ("hparams.range=accuracy:0.7:", ["a1", "b0"]),
@@ -281,7 +283,7 @@ def test_settings_are_the_panels_own() -> None:
 
 
 def test_lists_in_the_address_bar() -> None:
-    assert parse_values(["a%3Ab:x%3Ay", "a%3Ab:", "bare"]) == {"a:b": ["x:y", ""]}
+    assert parse_values(["a%3Ab:x%3Ay", "a%3Ab:", "bare"]) == {"a:b": {"x:y", ""}}
     assert parse_ranges(["lr:1:", "b::2", "c:x:1", "d:nan:1", "e:1"]) == {
         "lr": Interval(1.0, math.inf),
         "b": Interval(-math.inf, 2.0),

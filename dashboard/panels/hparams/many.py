@@ -98,9 +98,10 @@ def passes(found: Sessions, requested: TableRequest) -> NDArray[np.bool_]:
     keep = np.ones(len(found.sessions), np.bool_)
     if requested.status:
         keep &= np.isin(_statuses(found), [STATUSES.index(one) for one in STATUSES if one in requested.status])
-    for name, texts in requested.allowed:
-        labels, codes = texts_of(found, name)
-        keep &= np.isin(codes, [code for code, label in enumerate(labels) if label in texts])
+    for filters, passing in ((requested.allowed, True), (requested.excluded, False)):
+        for name, texts in filters:
+            labels, codes = texts_of(found, name)
+            keep &= np.isin(codes, [code for code, label in enumerate(labels) if (label in texts) == passing])
     columns = {column.key: column for column in found.columns}
     for name, interval in requested.ranges:
         column = columns.get(name)

@@ -29,6 +29,8 @@ ROWS: Final = choice("hparams.rows", "auto", get_args(Rows))
 STATUS: Final = names("hparams.status")
 ALLOWED: Final = names("hparams.values")
 """Values that a column may have, each as "column:value" with both percent-encoded."""
+EXCLUDED: Final = names("hparams.without")
+"""Values that a column may not have, in the same form."""
 RANGES: Final = names("hparams.range")
 """Bounds of a column, each as "column:low:high"; either may be empty."""
 
@@ -53,8 +55,8 @@ CONTROLS: Final = flag("hparams.controls", True)
 RANKED: Final = choice("hparams.ranked", "importance", ("importance", "correlation"))
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    FOLDER, HPARAMS, METRICS, TARGET, BETTER, VALUE, ROWS, STATUS, ALLOWED, RANGES,
-    CHART, COLOR, HORIZONTAL, VERTICAL, SCALES, ORDER, BRUSHES, HEAT, SEARCH, SORT, TABLE, CONTROLS, RANKED,
+    FOLDER, HPARAMS, METRICS, TARGET, BETTER, VALUE, ROWS, STATUS, ALLOWED, EXCLUDED,
+    RANGES, CHART, COLOR, HORIZONTAL, VERTICAL, SCALES, ORDER, BRUSHES, HEAT, SEARCH, SORT, TABLE, CONTROLS, RANKED,
 )  # fmt: skip
 
 
@@ -84,6 +86,8 @@ class TableRequest:
     status: tuple[str, ...] = ()
     allowed: tuple[tuple[str, frozenset[str]], ...] = ()
     """By column, the texts of values that pass; "" for no value."""
+    excluded: tuple[tuple[str, frozenset[str]], ...] = ()
+    """By column, the texts of values that do not."""
     ranges: tuple[tuple[str, Interval], ...] = ()
     search: str = ""
     """Used only if there are more sessions than a page is sent; otherwise the page searches."""
@@ -102,20 +106,21 @@ class TableRequest:
             cast(ValueOf, VALUE.of(view)),
             cast(Rows, ROWS.of(view)),
             STATUS.of(view),
-            tuple((column, frozenset(values)) for column, values in parse_values(ALLOWED.of(view)).items()),
+            tuple(parse_values(ALLOWED.of(view)).items()),
+            tuple(parse_values(EXCLUDED.of(view)).items()),
             tuple(parse_ranges(RANGES.of(view)).items()),
             SEARCH.of(view),
             tuple(unquote(entry) for entry in SORT.of(view)),
         )
 
 
-def parse_values(raw: Sequence[str]) -> Mapping[str, list[str]]:
+def parse_values(raw: Sequence[str]) -> Mapping[str, frozenset[str]]:
     """Parse entries of the form "column:value", both percent-encoded, and collect the values of each column."""
     found: dict[str, list[str]] = {}
     for column, colon, value in (entry.partition(":") for entry in raw):
         if colon:
             found.setdefault(unquote(column), []).append(unquote(value))
-    return found
+    return {column: frozenset(values) for column, values in found.items()}
 
 
 def parse_ranges(raw: Sequence[str]) -> Mapping[str, Interval]:

@@ -350,6 +350,8 @@ def _passes(session: Session, requested: TableRequest, hparams: frozenset[str]) 
         return False
     if any(text_of(session.hparams.get(column)) not in texts for column, texts in requested.allowed):
         return False
+    if any(text_of(session.hparams.get(column)) in texts for column, texts in requested.excluded):
+        return False
     return all(
         interval.holds(session.hparams.get(column)) for column, interval in requested.ranges if column in hparams
     )

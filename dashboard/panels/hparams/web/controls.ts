@@ -3,7 +3,7 @@ import { integer } from "../../../web/core/numbers.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import type { Choice, Setting } from "../../../web/core/setting.ts";
 import { type Assign, view } from "../../../web/page/view.ts";
-import { allowedEntries, allowedIn } from "./entries.ts";
+import { letPass, passes, valueEntries, type ValueFilters, valuesIn } from "./entries.ts";
 import { keepFocus } from "./focus.ts";
 import type { Column } from "./messages.generated.ts";
 import { short } from "./scales.ts";
@@ -52,33 +52,41 @@ const section = (head: HTMLElement[], ...parts: HTMLElement[]) =>
 
 // --- filters -----------------------------------------------------------------------------------------------
 
-const allowed = () => allowedIn(view.read(settings.values));
-const setAllowed = (set: Assign, map: Map<string, Set<string>>) => set(settings.values, allowedEntries(map));
-const isFiltered = (key: string) => allowed().has(key) || pairs(settings.range).has(key);
-
-function toggleValue(column: Column, value: string, on: boolean): void {
-  const map = allowed();
-  const values = map.get(column.key) ?? new Set(column.values);
-  if (on) values.add(value);
-  else values.delete(value);
-  if (values.size === column.values.length || !values.size) map.delete(column.key);
-  else map.set(column.key, values);
-  update((set) => setAllowed(set, map));
+const valueFilters = (): ValueFilters => ({
+  allowed: valuesIn(view.read(settings.values)),
+  excluded: valuesIn(view.read(settings.without)),
+});
+function setValueFilters(set: Assign, { allowed, excluded }: ValueFilters): void {
+  set(settings.values, valueEntries(allowed));
+  set(settings.without, valueEntries(excluded));
+}
+function changeValueFilters(change: (filters: ValueFilters) => unknown): void {
+  const filters = valueFilters();
+  change(filters);
+  update((set) => setValueFilters(set, filters));
+}
+function isFiltered(key: string): boolean {
+  const { allowed, excluded } = valueFilters();
+  return [allowed, excluded, pairs(settings.range)].some((filter) => filter.has(key));
 }
 
-function valueLine(column: Column, value: string, passing: Set<string> | undefined): HTMLElement {
-  const box = make("input", { type: "checkbox", checked: !passing || passing.has(value) });
-  box.onchange = () => toggleValue(column, value, box.checked);
+function valueLine(column: Column, value: string, filters: ValueFilters): HTMLElement {
+  const box = make("input", { type: "checkbox", checked: passes(filters, column.key, value) });
+  box.onchange = () => changeValueFilters((changed) => letPass(changed, column, value, box.checked));
   box.dataset.focus = `value ${column.key} ${value}`;
   const text = value === "" ? "not set" : value;
-  const only = () => update((set) => setAllowed(set, allowed().set(column.key, new Set([value]))));
+  const only = () =>
+    changeValueFilters(({ allowed, excluded }) => {
+      allowed.set(column.key, new Set([value]));
+      excluded.delete(column.key);
+    });
   const label = make("label", { title: text }, box, make("span", {}, text));
   return make("div", { className: "value" }, label, quiet("only", `Only ${text}`, only));
 }
 
 function valueList(column: Column): HTMLElement {
-  const passing = allowed().get(column.key);
-  const lines = column.values.slice(0, LISTED).map((value) => valueLine(column, value, passing));
+  const filters = valueFilters();
+  const lines = column.values.slice(0, LISTED).map((value) => valueLine(column, value, filters));
   const list = make("div", { className: "values" }, ...lines);
   if (column.count > LISTED) {
     list.append(make("span", { className: "dim" }, `and ${column.count - LISTED} more; search the table for them`));
@@ -115,10 +123,9 @@ function rangeInputs(column: Column): HTMLElement {
 
 function removeFilter(column: Column): void {
   update((set) => {
-    const [values, ranges] = [allowed(), pairs(settings.range)];
-    values.delete(column.key);
-    ranges.delete(column.key);
-    setAllowed(set, values);
+    const [filters, ranges] = [valueFilters(), pairs(settings.range)];
+    for (const filter of [filters.allowed, filters.excluded, ranges]) filter.delete(column.key);
+    setValueFilters(set, filters);
     setPairs(set, settings.range, ranges);
   });
 }
@@ -289,7 +296,7 @@ function general(): HTMLElement {
   return make("section", {}, ...parts);
 }
 
-const { folder, target, better, value, rows, status, values, range, hparams, metrics } = settings;
+const { folder, target, better, value, rows, status, values, without, range, hparams, metrics } = settings;
 /** What each part is drawn from: settings and data. */
 const PARTS = [
   {
@@ -302,9 +309,13 @@ const PARTS = [
     draw: () => [general()],
   },
   { settings: [status], data: () => data().statuses, draw: statusList },
-  { settings: [values, range, metrics], data: () => columnsOf("metric"), draw: () => columnList("metric", "Metrics") },
   {
-    settings: [values, range, hparams],
+    settings: [values, without, range, metrics],
+    data: () => columnsOf("metric"),
+    draw: () => columnList("metric", "Metrics"),
+  },
+  {
+    settings: [values, without, range, hparams],
     data: () => columnsOf("hparam"),
     draw: () => columnList("hparam", "Hyperparameters"),
   },

@@ -1,5 +1,7 @@
 /** The panel's list settings: entries "column:rest", with "%" and ":" escaped in names. */
 
+import type { Column } from "./messages.generated.ts";
+
 /** A name as written before or between colons; Python's `unquote` reads it. */
 export const coded = (name: string): string => name.replace(/[%:]/g, encodeURIComponent);
 
@@ -25,8 +27,8 @@ export function pairsIn(entries: readonly string[]): Map<string, string> {
 export const pairEntries = (pairs: ReadonlyMap<string, string>): string[] =>
   [...pairs].filter(([, rest]) => rest).map(([column, rest]) => `${coded(column)}:${rest}`);
 
-/** Values that pass, by column; columns without an entry are not filtered. */
-export function allowedIn(entries: readonly string[]): Map<string, Set<string>> {
+/** The values of each column that entries "column:value" name. */
+export function valuesIn(entries: readonly string[]): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const entry of entries) {
     const [key, value] = entry.split(":").map(decoded);
@@ -35,5 +37,28 @@ export function allowedIn(entries: readonly string[]): Map<string, Set<string>> 
   return found;
 }
 
-export const allowedEntries = (allowed: ReadonlyMap<string, ReadonlySet<string>>): string[] =>
-  [...allowed].flatMap(([key, values]) => [...values].map((value) => `${coded(key)}:${coded(value)}`));
+export const valueEntries = (values: ReadonlyMap<string, ReadonlySet<string>>): string[] =>
+  [...values].flatMap(([key, values]) => [...values].map((value) => `${coded(key)}:${coded(value)}`));
+
+/** A column, and how many different values it has: more than are listed, perhaps. */
+type Filtered = Pick<Column, "key" | "count">;
+
+/** By column, the values that pass, or instead those that do not; columns in neither are not filtered. */
+export interface ValueFilters {
+  allowed: Map<string, Set<string>>;
+  excluded: Map<string, Set<string>>;
+}
+
+export const passes = ({ allowed, excluded }: ValueFilters, key: string, value: string): boolean =>
+  allowed.get(key)?.has(value) ?? !excluded.get(key)?.has(value);
+
+/** Lets a value of a column pass, or stops it; the column's other values are treated as before. */
+export function letPass({ allowed, excluded }: ValueFilters, column: Filtered, value: string, on: boolean): void {
+  const filter = allowed.has(column.key) ? allowed : excluded;
+  const values = filter.get(column.key) ?? new Set();
+  if (on === (filter === allowed)) values.add(value);
+  else values.delete(value);
+  // A filter that all or none of the values pass is none.
+  if (values.size && values.size !== column.count) filter.set(column.key, values);
+  else filter.delete(column.key);
+}

@@ -22,7 +22,9 @@ const button = (id: string, text: string, title: string, onclick: () => void, cl
   make("button", { className, id, title, onclick }, text);
 
 export function removeFilters(): void {
-  update((set) => [settings.values, settings.range, settings.status].forEach((list) => set(list, [])));
+  update((set) =>
+    [settings.values, settings.without, settings.range, settings.status].forEach((list) => set(list, []))
+  );
 }
 
 function selectionParts(chosen: number, rows: number | undefined): HTMLElement[] {

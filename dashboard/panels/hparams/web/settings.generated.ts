@@ -11,6 +11,7 @@ export const settings = {
   rows: choice("hparams.rows", "auto", ["auto", "sessions", "avg", "median", "min", "max"]),
   status: names("hparams.status"),
   values: names("hparams.values"),
+  without: names("hparams.without"),
   range: names("hparams.range"),
   chart: choice("hparams.chart", "parallel", ["parallel", "scatter", "importance", "none"]),
   color: text("hparams.color", ""),
