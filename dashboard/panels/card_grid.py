@@ -4,6 +4,7 @@
 and which cards are on the screen.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -224,6 +225,7 @@ class CardGrid:
             ],
             className="group open" if group.open else "group",
             **{"data-group": group.name},
+            **({"data-earlier": json.dumps(group.earlier)} if group.open and group.earlier else {}),
         )
 
     def _register_arrange(self, app: Dash, live: Live) -> None:

@@ -64,9 +64,14 @@ class Group:
         return max(1, -(-len(self.keys) // CARDS_PER_PAGE))
 
     @property
+    def earlier(self) -> tuple[str, ...]:
+        """Keys of the cards on the pages before."""
+        return self.keys[: (self.page - 1) * CARDS_PER_PAGE]
+
+    @property
     def on_page(self) -> tuple[str, ...]:
         """Keys of the cards that are mounted while the section is open."""
-        start = (self.page - 1) * CARDS_PER_PAGE
+        start = len(self.earlier)
         return self.keys[start : start + CARDS_PER_PAGE]
 
     @property

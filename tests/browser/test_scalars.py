@@ -516,6 +516,20 @@ def test_cards_are_pinned_ordered_and_filled_out(serve: Serve, page: Page, logdi
     expect(card(page, "x/one")).not_to_have_class(re.compile(r"\bfull\b"))
 
 
+def test_a_card_that_is_moved_stays_on_its_page(serve: Serve, page: Page, logdir: Path) -> None:
+    tags = [f"x/{number:02}" for number in range(15)]
+    write(logdir / "a", **{tag: [1.0, 2.0] for tag in tags})
+    page.goto(f"{serve(logdir).url}?scalars.page=x:2")
+    titles = page.locator(".scalars-card h3")
+    expect(titles).to_have_text(["x/12", "x/13", "x/14"])
+    card(page, "x/14").locator("header").drag_to(
+        card(page, "x/13").locator("header"), target_position={"x": 3, "y": 10}, steps=5
+    )
+    expect(titles).to_have_text(["x/12", "x/14", "x/13"])
+    page.get_by_role("button", name="Previous page").click()
+    expect(titles).to_have_text(tags[:12])
+
+
 def test_cards_are_pinned_faster_than_the_page_follows(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a", **{f"x/{name}": [1.0, 2.0] for name in ("one", "two", "three")})
     page.goto(serve(logdir).url)

@@ -1,10 +1,11 @@
 // Actions on cards of curves: pin, reorder, resize, fill the window; menus and the sheet of tags.
 import { within } from "../../web/core/dom.ts";
+import { listed } from "../../web/cards/order.ts";
 import { had } from "../../web/core/lost_scripts.ts";
 import { messageOf } from "../../web/core/request.ts";
 import { say } from "../../web/page/layout.ts";
 import { heightsOf, isCombined, withHeight } from "./entries.ts";
-import { allCards, assign, canShare, type Card, list, resetRange, shareRange, state } from "./state.ts";
+import { allCards, assign, canShare, type Card, fits, list, resetRange, shareRange, state } from "./state.ts";
 
 const DRAGGED = "application/x-stepscope-card";
 const DROPS = ["drop-before", "drop-behind"];
@@ -115,10 +116,13 @@ document.addEventListener("drop", (event) => {
 function move(card: HTMLElement, over: HTMLElement, behind: boolean) {
   const siblings = [...over.parentElement?.children ?? []].filter((other) => other instanceof HTMLElement);
   const others = siblings.filter((other) => other !== card);
-  others.splice(others.indexOf(over) + (behind ? 1 : 0), 0, card);
-  const keys = others.map(keyOf);
-  const name = card.classList.contains("pinned") ? "pin" : isCombined(keys[0]) ? "chart" : "order";
-  assign(name, [...list(name).filter((key) => !keys.includes(key)), ...keys]);
+  const to = others.indexOf(over) + (behind ? 1 : 0);
+  const onPage = others.toSpliced(to, 0, card).map(keyOf);
+  const earlier: string[] = JSON.parse(card.closest<HTMLElement>(".group")?.dataset.earlier ?? "[]");
+  const name = card.classList.contains("pinned") ? "pin" : isCombined(onPage[0]) ? "chart" : "order";
+  const keys = listed(list(name), [...earlier, ...onPage], earlier.length + to);
+  if (fits(name, keys)) assign(name, keys);
+  else say("The address has no room for the order of so many cards.");
 }
 
 // --- buttons -----------------------------------------------------------------------------------------------

@@ -62,6 +62,9 @@ export const api = (): Api => new Api(`api/${state.panel}`);
 export const list = (name: ListName): readonly string[] => view.read(settingsOf(state.panel)[name]);
 export const assign = (name: ListName, values: readonly string[]): void =>
   view.write(settingsOf(state.panel)[name], values);
+/** Whether the address can hold such a list. */
+export const fits = (name: ListName, values: readonly string[]): boolean =>
+  view.fits(settingsOf(state.panel)[name], values);
 
 const NOTHING: Own = {};
 /** A card's own settings. */

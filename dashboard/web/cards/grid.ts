@@ -5,6 +5,7 @@ import { icon, make, within } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
 import { view } from "../page/view.ts";
 import { failed } from "./loading.ts";
+import { listed } from "./order.ts";
 import { dragSections } from "./section_drag.ts";
 
 // --- which cards are on the screen -------------------------------------------------------------------------
@@ -158,10 +159,7 @@ function moveSection(panel: string, section: HTMLElement, to: number) {
   const list = panel + ".sections";
   moved = { name, to };
   view.update((params, set) => {
-    const before = params.getAll(list);
-    // Sections after the last one ever moved stay in their default order.
-    const last = Math.max(to, ...before.map((entry) => next.indexOf(entry)));
-    set(list, [...before.filter((entry) => !next.includes(entry)), ...next.slice(0, last + 1)]);
+    set(list, listed(params.getAll(list), next, to));
   });
 }
 

@@ -19,6 +19,8 @@ const listeners: (() => void)[] = [];
 const beginners: ((declared: Declared) => void)[] = [];
 const STORED = "stepscope-settings";
 const LATEST_START_MS = 3000;
+/** The server reads 65,536 characters in all, and some addresses contain the query encoded again. */
+const LONGEST_QUERY = 40000;
 
 /** The query string with characters that are harmless in a query left readable: exactly what `state.encode` writes. */
 function readable(params: URLSearchParams): string {
@@ -216,6 +218,12 @@ export const view = {
     if (remember(params, step) !== before) tellDash();
   },
   query: () => current,
+  /** Whether the address can hold another value of a setting. */
+  fits<T>(setting: Setting<T>, value: NoInfer<T>): boolean {
+    const params = new URLSearchParams(current);
+    assigning(params)(setting, value);
+    return readable(params).length < LONGEST_QUERY;
+  },
   /** Requests the frame and the open tab from the server again. */
   askAgain: tellDash,
   /** Calls back whenever the view has changed. */

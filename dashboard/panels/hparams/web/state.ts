@@ -69,8 +69,6 @@ export const scheme = (): "light" | "dark" =>
 
 // --- selection ---------------------------------------------------------------------------------------------
 
-/** Characters for selected runs that fit in the address besides the rest; the server reads 65,536 in total. */
-const LONGEST_SELECTION = 40000;
 let refused = "";
 
 /** Why a selection was not made, or "". */
@@ -94,7 +92,7 @@ export const firstRows = (): Set<number> => new Set(listedRows().keys());
  */
 export function select(rows: readonly Row[], brushes: ReadonlyMap<string, string> = new Map()): void {
   const runs = [...new Set(rows.flatMap((row) => row.runs))];
-  const fits = runs.reduce((length, run) => length + encodeURIComponent(run).length + 13, 0) < LONGEST_SELECTION;
+  const fits = view.fits(runSettings.select, runs);
   refused = fits ? "" : `${integer(runs.length)} runs are too many to select; choose fewer`;
   update((set) => {
     if (fits) set(runSettings.select, runs);
