@@ -31,7 +31,6 @@ class Axis:
             "scale": "time" if self.kind == "wall" else settings.x_scale,
             "suffix": f" {self.unit}" if self.unit else "",
             "integer": self.kind == "step",
-            "offset_seconds": settings.utc_offset,
             "label": settings.x_tag if self.kind == "metric" else "",
         }
 

@@ -16,7 +16,6 @@ class AxisAbout(TypedDict):
     scale: Scale | Literal["time"]
     suffix: str
     integer: bool
-    offset_seconds: float
     label: str
 
 

@@ -12,7 +12,6 @@ from stepscope.dashboard.curves.messages import ChartsAnswer, SentChart, ValuesA
 from stepscope.dashboard.curves.settings import CurveParameters
 from stepscope.dashboard.curves.spec import ChartSpec
 from stepscope.dashboard.page.state import MAX_QUERY, View, decode
-from stepscope.dashboard.panels.charts import utc_offset
 from stepscope.dashboard.runs.table import RunTable
 from stepscope.dashboard.server.answers import Answers, state_of
 from stepscope.dashboard.server.binary import ColumnPack
@@ -121,7 +120,7 @@ def curve_routes(
         """Return the point of each line of a chart that is nearest to one place on its axis, among all points."""
         requested = parsed(body, ValuesRequest, "Expected a place on a chart", 400)
         snapshot, view = live.snapshot(), decode(requested.view[:MAX_QUERY])
-        settings = parameters.of(view, utc_offset(), requested.key)
+        settings = parameters.of(view, requested.key)
         spec = spec_of(requested.key, snapshot, view)
         return {"points": values_at(spec, RunTable(snapshot, view), settings, requested.x)}
 
@@ -146,14 +145,14 @@ def curve_routes(
         def is_known(wanted: ChartRequest) -> bool:
             if not wanted.version:
                 return False
-            spec, settings = spec_of(wanted.key, snapshot, view), parameters.of(view, utc_offset(), wanted.key)
+            spec, settings = spec_of(wanted.key, snapshot, view), parameters.of(view, wanted.key)
             most = min(wanted.points, MOST_POINTS)
             return chart_version(spec, table, settings, wanted.window, most) == wanted.version
 
         def is_picture(wanted: ChartRequest) -> bool:
             if wanted.version:
                 return False
-            spec, settings = spec_of(wanted.key, snapshot, view), parameters.of(view, utc_offset(), wanted.key)
+            spec, settings = spec_of(wanted.key, snapshot, view), parameters.of(view, wanted.key)
             return is_pictured(spec, table, settings, wanted.window)
 
         lacking = tuple((each.key, each.points, each.window, is_picture(each)) for each in charts if not is_known(each))
@@ -166,7 +165,7 @@ def curve_routes(
         found: dict[str, SentChart] = {}
         for key, points, window, pictured in wanted.charts:
             spec = spec_of(key, snapshot, view)
-            settings = parameters.of(view, utc_offset(), key)
+            settings = parameters.of(view, key)
             most = min(points, MOST_POINTS)
             version = chart_version(spec, table, settings, window, most)
             made = chart(spec, table, settings, window, most, pack, pictured=pictured)

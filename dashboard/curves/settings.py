@@ -32,8 +32,6 @@ class CurveSettings:
     members: bool = False
     """Whether the runs of a group are drawn too."""
     align: Alignment = "interpolate"
-    utc_offset: float = 0.0
-    """Seconds to add to a wall time to get the server's local time."""
 
 
 class CurveParameters:
@@ -71,7 +69,7 @@ class CurveParameters:
             self.own, self.ranges, self.zoom, self.marks, self.profiled, self.heights, self.full,
         )  # fmt: skip
 
-    def of(self, view: View, utc_offset: float, key: str = "") -> CurveSettings:
+    def of(self, view: View, key: str = "") -> CurveSettings:
         """Return the settings of the card ``key`` in a view.
 
         The axis shows steps until a metric is chosen for it.
@@ -90,7 +88,6 @@ class CurveParameters:
             band=cast(BandStatistic, run_settings.BAND.of(view)),
             members=run_settings.MEMBERS.of(view),
             align=cast(Alignment, run_settings.ALIGN.of(view)),
-            utc_offset=utc_offset,
         )
         return replace(common, **own_settings(self.own.of(view), key))
 

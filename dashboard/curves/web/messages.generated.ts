@@ -89,7 +89,6 @@ export interface AxisAbout {
   scale: "linear" | "log" | "time";
   suffix: string;
   integer: boolean;
-  offset_seconds: number;
   label: string;
 }
 

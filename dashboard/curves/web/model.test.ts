@@ -16,7 +16,7 @@ const LOOKS: Looks = {
 
 const sent = (...lines: Partial<SentChart["lines"][0]>[]): SentChart => ({
   is_picture: false,
-  x: { kind: "relative", scale: "log", suffix: " s", integer: false, offset_seconds: 3600, label: "" },
+  x: { kind: "relative", scale: "log", suffix: " s", integer: false, label: "" },
   lines: lines.map((more, index) => ({
     id: String(index),
     kind: "run",
@@ -98,7 +98,7 @@ Deno.test("lines on the right have an axis and marks of their own", () => {
     {
       axes: ["y", "y2"],
       marks: ["bottom", "y", "y2"],
-      x: { scale: "log", suffix: " s", integer: false, offsetSeconds: 3600, range: null },
+      x: { scale: "log", suffix: " s", integer: false, range: null },
       y: { scale: "linear", range: null },
       y2: { scale: "linear", range: [0, 9] },
     },

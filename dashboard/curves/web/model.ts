@@ -211,7 +211,7 @@ export function modelOf(chart: CurveChart, on: Looks): Model {
     range: range ?? (on.outliers ? inliers(of, on.yScale === "log") : null),
   });
   const range = on.range ?? {};
-  const { scale, suffix, integer, offset_seconds: offsetSeconds } = chart.x;
+  const { scale, suffix, integer } = chart.x;
   return {
     lines,
     marks: marksOf(chart, on, isHidden),
@@ -223,7 +223,7 @@ export function modelOf(chart: CurveChart, on: Looks): Model {
       style: "dashed",
     })),
     spans: on.spans,
-    x: { scale, suffix, integer, offsetSeconds, range: range.x ?? null },
+    x: { scale, suffix, integer, range: range.x ?? null },
     y: vertical(left.length ? left : right, range.y),
     y2: right.length ? vertical(right, range.y2) : null,
     empty: lines.length ? "" : chart.empty || "None of the visible runs has this tag",

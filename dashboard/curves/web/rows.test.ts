@@ -20,7 +20,7 @@ const line = (id: string, y: number[], more: Partial<CurveLine> = {}): CurveLine
 
 const chart = (lines: CurveLine[], more: Partial<CurveChart> = {}): CurveChart => ({
   is_picture: false,
-  x: { kind: "step", scale: "linear", suffix: "", integer: true, offset_seconds: 0, label: "" },
+  x: { kind: "step", scale: "linear", suffix: "", integer: true, label: "" },
   lines,
   marks: [],
   best: [],

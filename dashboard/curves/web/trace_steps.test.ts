@@ -18,7 +18,7 @@ const row = (more: Partial<StepsOfTrace>, ...sent: StepsOfTrace["steps"][number]
   ...more,
 });
 const axis = (kind: AxisAbout["kind"], suffix = ""): AxisAbout => (
-  { kind, suffix, scale: "linear", integer: false, offset_seconds: 0, label: "" }
+  { kind, suffix, scale: "linear", integer: false, label: "" }
 );
 /** Steps of one run, each as long as a second. */
 const entriesOf = (...numbers: number[]) =>

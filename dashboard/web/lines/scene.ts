@@ -66,8 +66,6 @@ export interface XAxis {
   suffix?: string;
   /** no ticks between whole numbers */
   integer?: boolean;
-  /** how far local time is ahead of UTC */
-  offsetSeconds?: number;
 }
 export interface YAxis {
   scale: "linear" | "log";

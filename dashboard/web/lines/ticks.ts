@@ -171,16 +171,19 @@ function timeLabel(local: number, unit: Unit, fraction: number) {
   return `${clock}:${two(d.getUTCSeconds())}${part}`;
 }
 
+/** Seconds that the browser's local time is ahead of UTC at a moment. */
+const localOffset = (seconds: number): number => -60 * new Date(seconds * 1000).getTimezoneOffset();
+
 /**
  * Ticks of a time axis at whole seconds, minutes, hours, days or months of local time. The context is the date when the
  * axis begins, or the year if its first tick is a day.
  * @param lo Unix seconds
- * @param offset seconds that local time is ahead of UTC
+ * @param offset seconds that local time is ahead of UTC at a moment
  */
-export function timeTicks(lo: number, hi: number, count: number, offset: number = 0): Ticks {
+export function timeTicks(lo: number, hi: number, count: number, offset = localOffset): Ticks {
   const FURTHEST = 8.64e12;
   if (Math.abs(lo) > FURTHEST || Math.abs(hi) > FURTHEST) return linearTicks(lo, hi, count);
-  const [a, b] = [lo + offset, hi + offset];
+  const [a, b] = [lo + offset(lo), hi + offset(hi)];
   const rough = (b - a) / Math.max(1, count);
   const begin = new Date(a * 1000);
   let locals;
@@ -219,28 +222,16 @@ export function timeTicks(lo: number, hi: number, count: number, offset: number 
     : isDay
     ? year
     : `${dayText(begin)} ${year}`;
-  return { values: locals.map((local) => local - offset), labels, context };
-}
-
-/**
- * A moment for people, local time: "21 Nov 2026 14:03:20".
- * @param seconds Unix seconds
- * @param offset seconds that local time is ahead of UTC
- */
-export function formatTime(seconds: number, offset: number = 0) {
-  const date = new Date(Math.floor(seconds + offset) * 1000);
-  return Number.isNaN(date.getTime())
-    ? "no time"
-    : `${dayText(date)} ${date.getUTCFullYear()} ${timeLabel(Math.floor(seconds + offset), "second", 0)}`;
+  return { values: locals.map((local) => local - offset(local - offset(lo))), labels, context };
 }
 
 /** Ticks of an axis of any kind. `axis` is model.x, model.y or model.y2. */
 export function axisTicks(
-  axis: { scale: Kind; integer?: boolean; offsetSeconds?: number },
+  axis: { scale: Kind; integer?: boolean },
   [lo, hi]: Range,
   count: number,
 ): Ticks {
   if (axis.scale === "log") return logTicks(lo, hi, count);
-  if (axis.scale === "time") return timeTicks(lo, hi, count, axis.offsetSeconds || 0);
+  if (axis.scale === "time") return timeTicks(lo, hi, count);
   return linearTicks(lo, hi, count, axis.integer);
 }

@@ -9,7 +9,7 @@ PARAMETERS = CurveParameters("scalars")
 
 def test_the_axis_is_steps_until_a_metric_is_chosen() -> None:
     chosen = [
-        PARAMETERS.of(decode(f"scalars.axis={axis}&scalars.axis_tag={tag}"), 0.0)
+        PARAMETERS.of(decode(f"scalars.axis={axis}&scalars.axis_tag={tag}"))
         for axis, tag in (("metric", ""), ("metric", "epoch"), ("relative", "epoch"))
     ]
     assert [(one.x_axis, one.x_tag) for one in chosen] == [
@@ -37,7 +37,7 @@ def test_a_card_is_drawn_by_what_is_said_of_it(entry: str, own: dict[str, object
 
 def test_a_card_goes_before_all_cards() -> None:
     view = decode("scalars.smoothing=0.5&scalars.y=log&scalars.card=a%253Ab%3Alinear")
-    own, common = PARAMETERS.of(view, 0.0, "a:b"), PARAMETERS.of(view, 0.0, "other")
+    own, common = PARAMETERS.of(view, "a:b"), PARAMETERS.of(view, "other")
     assert [(one.y_scale, one.smoothing) for one in (own, common)] == [("linear", 0.5), ("log", 0.5)]
 
 
