@@ -149,6 +149,18 @@ def test_a_search_steps_through_texts_that_are_not_on_the_page(serve: Serve, pag
     expect(head).to_contain_text("4 places in 2 texts")
 
 
+def test_a_search_of_many_hits_continues_until_all_are_listed(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        for step in range(502):
+            writer.add_text("note", "needle", step)
+    page.goto(serve(logdir).url + "?text.find=needle")
+    head = page.locator(".results-head output")
+    expect(head).to_have_text("500 places in 500 texts · searched 500 of 502 texts")
+    page.get_by_role("button", name="Continue").click()
+    expect(head).to_have_text("502 places in 502 texts · all 502 texts searched")
+    expect(page.locator(".result")).to_have_count(502)
+
+
 def test_a_hit_in_a_closed_group_opens_it(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         writer.add_text("first/note", "hay", 0)

@@ -15,7 +15,6 @@ import { api, tagName } from "./texts.ts";
 
 /** Consecutive requests before the user is asked. */
 const AT_ONCE = 5;
-const MOST_LISTED = 500;
 
 const fresh = (): Search => ({
   hits: [],
@@ -47,7 +46,7 @@ async function goOn(): Promise<void> {
   own.busy = true;
   own.error = "";
   show();
-  for (let request = 0; request < AT_ONCE && own.hits.length < MOST_LISTED; request += 1) {
+  for (let request = 0; request < AT_ONCE; request += 1) {
     const requested = {
       pattern: find(),
       regex: view.read(settings.regex),
@@ -113,7 +112,7 @@ function show(): void {
   if (!box) return;
   box.hidden = !find();
   if (box.hidden) return;
-  const list = make("ol", { className: "results" }, ...state.hits.slice(0, MOST_LISTED).map(resultOf));
+  const list = make("ol", { className: "results" }, ...state.hits.map(resultOf));
   const top = box.querySelector(".results")?.scrollTop ?? 0;
   box.replaceChildren(headOf(), list);
   list.scrollTop = top;
