@@ -308,6 +308,12 @@ def test_downloads_have_all_points_unsmoothed(serve: Serve, page: Page, logdir: 
     page.locator(".act-all").click()
     sheet = saved("SVG").read_text()
     assert [title in sheet for title in ("loss", "other")] == [True, True]
+    clips = re.findall(r'<clipPath id="(.*?)"', sheet)
+    assert len(clips) == len(set(clips)) > 1
+    page.get_by_role("button", name="Collapse all sections").click()
+    page.locator(".act-all").click()
+    page.locator(".menu").get_by_text("PNG", exact=True).click()
+    expect(page.locator("#said")).to_have_text("There is no chart on this page.")
 
 
 def test_smoothing_slider_redraws_and_is_remembered(serve: Serve, page: Page, logdir: Path) -> None:

@@ -2,8 +2,10 @@
 import { make, toClipboard } from "../../web/core/dom.ts";
 import { saveBlob, saveText } from "../../web/core/download.ts";
 import { popover } from "../../web/core/popover.ts";
+import { messageOf } from "../../web/core/request.ts";
 import type { Range } from "../../web/lines/scale.ts";
 import type { AxisName, Zoom } from "../../web/lines/scene.ts";
+import { say } from "../../web/page/layout.ts";
 import { view } from "../../web/page/view.ts";
 import { isCombined, type Own, ownOf as ownEntries, withOwn } from "./entries.ts";
 import type { LineAbout } from "./messages.generated.ts";
@@ -34,9 +36,13 @@ const heading = (text: string) => make("div", { className: "menu-heading" }, tex
 
 function item(text: string, act: () => unknown): HTMLElement {
   const button = make("button", { type: "button" }, text);
-  button.addEventListener("click", () => {
+  button.addEventListener("click", async () => {
     popover.close();
-    act();
+    try {
+      await act();
+    } catch (error) {
+      say(messageOf(error));
+    }
   });
   return button;
 }
@@ -90,7 +96,11 @@ export function cardMenu(card: Card, button: HTMLElement): void {
 }
 
 export function allMenu(button: HTMLElement): void {
-  const cards = () => allCards().filter((card) => card.chart && card.element.offsetParent);
+  const cards = () => {
+    const drawn = allCards().filter((card) => card.chart && card.element.offsetParent);
+    if (!drawn.length) throw new Error("There is no chart on this page.");
+    return drawn;
+  };
   openMenu(
     button,
     "Downloads",

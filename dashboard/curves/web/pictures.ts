@@ -7,10 +7,12 @@ import { type Card, titleOf } from "./state.ts";
 const PIXELS_PER_PIXEL = 2;
 
 export const pngOf = (card: Card): Promise<Blob> => picture.pngOf(card.plot, titleOf(card), PIXELS_PER_PIXEL);
-export const svgOf = (card: Card): string => picture.svgOf(card.plot, titleOf(card));
+export const svgOf = (card: Card, prefix?: string): string => picture.svgOf(card.plot, titleOf(card), prefix);
 
 export function sheetSvg(cards: readonly Card[]): string {
-  const drawn = cards.map((card) => new DOMParser().parseFromString(svgOf(card), "image/svg+xml").documentElement);
+  const drawn = cards.map((card, index) =>
+    new DOMParser().parseFromString(svgOf(card, `chart${index + 1}-`), "image/svg+xml").documentElement
+  );
   const side = (svg: Element, name: string) => Number(svg.getAttribute(name));
   const { places, width, height } = grid(
     drawn.map((svg) => ({ width: side(svg, "width"), height: side(svg, "height") })),

@@ -33,10 +33,13 @@ function drawPicture<P extends Pen>(
   return pen;
 }
 
-/** The chart as an SVG document with title and legend. */
-export function svgOf(chart: Chart, title: string): string {
+/**
+ * The chart as an SVG document with title and legend.
+ * @param prefix of its ids, for several charts in one document
+ */
+export function svgOf(chart: Chart, title: string, prefix?: string): string {
   const theme = readTheme(chart.element);
-  return String(drawPicture((width, height) => new SvgPen(width, height, theme.family), chart, title, theme));
+  return String(drawPicture((width, height) => new SvgPen(width, height, theme.family, prefix), chart, title, theme));
 }
 
 /**

@@ -9,13 +9,16 @@ export class SvgPen implements Pen {
   width: number;
   height: number;
   family: string;
+  prefix: string;
   parts: string[] = [];
   clips = 0;
 
-  constructor(width: number, height: number, family: string) {
+  /** @param prefix of the ids, which are the same in every picture otherwise */
+  constructor(width: number, height: number, family: string, prefix = "") {
     this.width = width;
     this.height = height;
     this.family = family;
+    this.prefix = prefix;
   }
 
   tag(name: string, attributes: Record<string, string | number | undefined>, content?: string) {
@@ -108,7 +111,7 @@ export class SvgPen implements Pen {
   }
 
   within({ x, y, w, h }: Box, draw: () => void) {
-    const id = `clip${(this.clips += 1)}`;
+    const id = `${this.prefix}clip${(this.clips += 1)}`;
     this.parts.push(
       `<clipPath id="${id}"><rect x="${number(x)}" y="${number(y)}" width="${number(w)}" height="${
         number(h)
