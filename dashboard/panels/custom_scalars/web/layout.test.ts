@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Category, newCategory, newChart, programOf, read, written } from "./layout.ts";
+import { type Category, type Chart, newCategory, newChart, programOf, read, written } from "./layout.ts";
 import type { SentLayout } from "./messages.generated.ts";
 
 const SENT: SentLayout = {
@@ -74,4 +74,11 @@ with SummaryWriter("logs") as writer:
     })
 `,
   );
+});
+
+Deno.test("a program has every chart of those with one title, or none", () => {
+  const chart = (title: string): Chart => ({ title, kind: "multiline", tags: ["a"] });
+  const category = { title: "All", closed: false, charts: ["", "", "loss", "loss", "loss"].map(chart) };
+  const titles = programOf([category, { ...category, charts: [chart("loss")] }]).match(/(?<=^ {12}").*(?=": \[$)/gm);
+  assert.deepEqual(titles, ["", "(2)", "loss", "loss (2)", "loss (3)", "loss (4)"]);
 });

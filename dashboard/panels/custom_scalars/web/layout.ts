@@ -52,12 +52,21 @@ export const written = (categories: readonly Category[]): SentLayout => ({
   })),
 });
 
+/** The title, with a number if others have it too: the charts of a program are told apart by their titles. */
+function distinct(title: string, known: Readonly<Record<string, unknown>>): string {
+  let found = title;
+  for (let number = 2; Object.hasOwn(known, found); number += 1) found = `${title} (${number})`.trim();
+  return found;
+}
+
 /** A program that writes the layout. */
 export function programOf(categories: readonly Category[]): string {
   const layout: Record<string, Record<string, [string, string[]]>> = {};
   for (const { title, charts } of filled(categories)) {
     const known = (layout[title] ??= {});
-    for (const chart of charts) known[chart.title] = [chart.kind === "margin" ? "Margin" : "Multiline", lines(chart)];
+    for (const chart of charts) {
+      known[distinct(chart.title, known)] = [chart.kind === "margin" ? "Margin" : "Multiline", lines(chart)];
+    }
   }
   const text = JSON.stringify(layout, null, 4).replaceAll("\n", "\n    ");
   return `from stepscope import SummaryWriter\n\nwith SummaryWriter("logs") as writer:\n    writer.add_custom_scalars(${text})\n`;
