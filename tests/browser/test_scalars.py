@@ -580,6 +580,17 @@ def test_limits_are_typed(serve: Serve, page: Page, logdir: Path) -> None:
     page.wait_for_function("() => stepscope.curveCards.find('loss').plot.visibleRange().y[1] < 4")
 
 
+def test_limits_of_one_axis_leave_the_times_of_the_other(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[1.0, 2.0, 3.0])
+    page.goto(f"{serve(logdir).url}?scalars.axis=wall&scalars.range=loss:1700000100.25,1700000700,,,,")
+    wait_until_drawn(page, "loss", 3)
+    open_menu(page, "loss", "menu")
+    page.get_by_label("y from").fill("0")
+    page.get_by_label("y to").fill("10")
+    page.get_by_role("button", name="Set", exact=True).click()
+    expect(page).to_have_url(re.compile(r"scalars.range=loss:1700000100.25,1700000700,0,10,,(&|$)"))
+
+
 def test_another_metric_is_the_horizontal_axis(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a", loss=[3.0, 2.0, 1.0], samples=[100.0, 200.0, 400.0])
     page.goto(serve(logdir).url + "?scalars.smoothing=0")

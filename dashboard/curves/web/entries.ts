@@ -45,7 +45,9 @@ export function rangeEntries(ranges: ReadonlyMap<string, Zoom>): string[] {
   return [...ranges].map(([key, { x, y, y2 }]) => `${entryKey(key)}:${[x, y, y2].map(text).join(",")}`);
 }
 
-const edgesText = (pair: Range) => pair.map((edge) => Number(edge.toPrecision(12))).join(",");
+/** An edge of a range without noise, and exact enough for a time. */
+export const edgeText = (edge: number): string => String(Number(edge.toPrecision(12)));
+const edgesText = (pair: Range) => pair.map(edgeText).join(",");
 
 /** The part of the horizontal axis that all cards share. */
 export function sharedOf(text: string): Range | null {

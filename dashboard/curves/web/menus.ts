@@ -7,7 +7,7 @@ import type { Range } from "../../web/lines/scale.ts";
 import type { AxisName, Zoom } from "../../web/lines/scene.ts";
 import { say } from "../../web/page/layout.ts";
 import { view } from "../../web/page/view.ts";
-import { isCombined, type Own, ownOf as ownEntries, withOwn } from "./entries.ts";
+import { edgeText, isCombined, type Own, ownOf as ownEntries, withOwn } from "./entries.ts";
 import type { LineAbout } from "./messages.generated.ts";
 import { pngOf, sheetPng, sheetSvg, svgOf } from "./pictures.ts";
 import { rounded, smoothingField } from "./smoothing_box.ts";
@@ -167,7 +167,7 @@ function limits(card: Card): HTMLFormElement {
       make("input", {
         type: "number",
         step: "any",
-        value: edge === undefined ? "" : Number(edge.toPrecision(6)),
+        value: edge === undefined ? "" : edgeText(edge),
         placeholder,
         "aria-label": `${label} ${placeholder}`,
       });
