@@ -114,6 +114,28 @@ def test_every_run_has_its_picture_at_the_chosen_step(serve: Serve, page: Page, 
     expect(page.locator(".said")).to_have_text("")
 
 
+def test_back_restores_the_step_and_closes_the_picture(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+        for step in range(3):
+            add_gray(writer, "digit", step, 100 + step)
+    page.goto(serve(logdir).url + "?tab=images&images.step=tag:digit:0")
+    wait_for_shades(page, [100])
+    page.get_by_role("tab", name="Scalars").click()
+    expect(page).to_have_url(re.compile("tab=scalars"))
+    page.get_by_role("tab", name="Images").click()
+    wait_for_shades(page, [100])
+    slide(page.locator(".track-slider"), 1)
+    wait_for_shades(page, [101])
+    page.locator(".picture").click()
+    expect(page.locator("#large")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("tab", name="Scalars")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#large")).to_have_count(0)
+    page.go_back()
+    wait_for_shades(page, [100])
+
+
 def test_back_at_a_picture_before_the_next_one_came(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(3):

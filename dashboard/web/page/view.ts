@@ -133,6 +133,8 @@ window.addEventListener("popstate", () => {
   const tab = opened(next);
   const same = opened(current) === tab;
   current = next;
+  // Their contents belong to the tab before.
+  if (!same) document.querySelectorAll<HTMLDialogElement>("dialog[open]").forEach((dialog) => dialog.close());
   setProps("view", { data: current });
   follow("run_filter");
   // The server marks it too, but not if another request comes before its response.

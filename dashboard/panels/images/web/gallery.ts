@@ -43,7 +43,8 @@ const cards: Map<string, Card> = new Map();
 /** Step and repeat chosen by the user, by card; without a choice, the newest is shown. */
 const chosen: Map<string, [number, number]> = new Map();
 const samples: Map<string, number> = new Map();
-let readFromUrl = false;
+/** What the address said when the choices were last the same as in it. */
+let known = "";
 
 /** The card for a key, created if necessary. */
 export function cardOf(key: string): Card {
@@ -61,9 +62,15 @@ export const tilesOf = ({ parts }: Card): Tile[] =>
   parts?.strip?.tiles() ?? [...parts?.tiles.values() ?? []].map(({ tile }) => tile);
 export const busy = (card: Card): boolean => tilesOf(card).some((tile) => tile.seen && tile.loading);
 
-export function readUrl(): void {
-  if (readFromUrl) return;
-  readFromUrl = true;
+const inUrl = () => JSON.stringify([read(settings.step), read(settings.sample)]);
+
+/** Takes the steps and samples from the address; returns whether it has others than the cards chose. */
+export function readUrl(): boolean {
+  const now = inUrl();
+  if (now === known) return false;
+  known = now;
+  chosen.clear();
+  samples.clear();
   const entries = (setting: Setting<readonly string[]>) =>
     read(setting).map((entry): [string, number] => {
       const at = entry.lastIndexOf(":");
@@ -71,6 +78,7 @@ export function readUrl(): void {
     }).filter(([key, value]) => key && Number.isFinite(value));
   for (const [key, step] of entries(settings.step)) chosen.set(key, [step, 0]);
   for (const [key, sample] of entries(settings.sample)) samples.set(key, sample);
+  return true;
 }
 
 function writeUrl(): void {
@@ -79,6 +87,7 @@ function writeUrl(): void {
     settings.sample,
     [...samples].filter(([, sample]) => sample > 0).map(([key, sample]) => `${key}:${sample}`),
   );
+  known = inUrl();
 }
 
 /** Step and repeat shared by all cards; null at the end. */

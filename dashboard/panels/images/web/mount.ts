@@ -41,7 +41,7 @@ function adjust(): void {
   if (panel && root.dataset.imageGroup && root.dataset.imageGroup !== group) panel.scrollTop = 0;
   root.dataset.imageGroup = group;
   const now = [width, root.dataset.imageSize, linked(), read(settings.at)].join();
-  if (now !== sizes) {
+  if (readUrl() || now !== sizes) {
     sizes = now;
     mounted().forEach((card) => card.parts?.strip?.refresh());
     cards.refreshAll();

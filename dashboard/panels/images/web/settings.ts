@@ -38,3 +38,9 @@ export const write = <T>(setting: Setting<T>, value: NoInfer<T>): void =>
 export function reset(...all: readonly { name: string; default: unknown }[]): void {
   for (const setting of all) put(setting.name, [], setting.default);
 }
+
+// What is on its way belongs to the view before.
+addEventListener("popstate", () => {
+  clearTimeout(writing);
+  pending.clear();
+});
