@@ -35,6 +35,8 @@ export class VirtualList<Row> {
   #end = new AbortController();
   #frame = 0;
   #first = 0;
+  /** The part of a row that the wheel has turned beyond the first one. */
+  #turned = 0;
   #waiting: ReturnType<typeof setTimeout> | undefined;
 
   constructor(label: string, source: Source<Row>, rowHeight = 26) {
@@ -133,7 +135,10 @@ export class VirtualList<Row> {
   #wheel(event: WheelEvent): void {
     if (this.total * this.#rowHeight <= TALLEST || event.ctrlKey) return;
     event.preventDefault();
-    this.#scrollTo(this.#first + Math.round(event.deltaY / this.#rowHeight));
+    this.#turned += event.deltaY / this.#rowHeight;
+    const rows = Math.trunc(this.#turned);
+    this.#turned -= rows;
+    if (rows) this.#scrollTo(this.#first + rows);
   }
 
   #clicked(event: MouseEvent): void {
