@@ -337,6 +337,18 @@ def test_a_list_of_very_many_executions_is_read_where_it_is_looked_at(
     assert page.get_by_role("listbox", name="Executions").get_by_role("option").count() < 60
 
 
+def test_a_panel_that_was_left_keeps_no_chart(open_debugger: Callable[[str], Page]) -> None:
+    page = open_debugger("debugger.view=map&debugger.tensor=1")
+    plot = page.locator(".debugger-plot canvas").first
+    expect(plot).to_be_visible()
+    page.get_by_role("tab", name="Scalars").click()
+    expect(page.locator(".scalars-card canvas").first).to_be_visible()
+    page.get_by_role("tab", name="Debugger").click()
+    expect(plot).to_be_visible()
+    plots = "() => [...stepscope.curves.loop.charts.keys()].filter((plot) => plot.matches('.debugger-plot')).length"
+    assert page.evaluate(plots) == 1
+
+
 def test_a_kept_value_is_shown_as_numbers_and_as_a_histogram(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:

@@ -44,7 +44,7 @@ export interface Found {
 }
 const api = new Api("api/timeline");
 const listeners: (() => void)[] = [];
-const waiting: (() => void)[] = [];
+const waiting: Set<() => void> = new Set();
 let there = false;
 let known = "";
 let pending = false;
@@ -57,8 +57,11 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Calls back when bands must be redrawn. */
 export const onNews = (listener: () => void): void => void listeners.push(listener);
-/** Calls back when the profiled steps have been updated, whether curves are shown or not. */
-export const onKnown = (listener: () => void): void => void waiting.push(listener);
+/** Calls back when the profiled steps have been updated, whether curves are shown or not, until the signal. */
+export function onKnown(listener: () => void, signal: AbortSignal): void {
+  waiting.add(listener);
+  signal.addEventListener("abort", () => waiting.delete(listener));
+}
 /** Asks which steps were profiled, for use where no curves are shown. */
 export const know = (): void => void ask();
 /** The profiled entry of a run at a step, from the first trace that has it. */

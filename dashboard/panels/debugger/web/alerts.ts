@@ -27,9 +27,9 @@ export class AlertsView implements SubView {
   #found: Alerts | null = null;
   #rule = "";
 
-  constructor(api: Api) {
+  constructor(api: Api, ended: AbortSignal) {
     this.#api = api;
-    this.#details = new Details(api);
+    this.#details = new Details(api, ended);
     this.element.append(this.#main, this.#details.element);
   }
 

@@ -34,8 +34,12 @@ export class CurveBox {
   #asking: AbortController | null = null;
   #shown: Answer | null = null;
 
-  constructor(api: Api) {
+  constructor(api: Api, ended: AbortSignal) {
     this.#api = api;
+    ended.addEventListener("abort", () => {
+      this.#asking?.abort();
+      this.#chart?.destroy();
+    });
     this.element.append(this.#head, this.#plot, this.#foot, this.#spread);
   }
 

@@ -24,10 +24,10 @@ export class Details {
   #value: ValueView;
   #profiled = () => {};
 
-  constructor(api: Api) {
+  constructor(api: Api, ended: AbortSignal) {
     this.#api = api;
     this.#value = new ValueView(api);
-    onKnown(() => this.#profiled());
+    onKnown(() => this.#profiled(), ended);
   }
 
   /** Shows an observation; null empties the box and shows a hint. Resolves once it, or a newer one, is shown. */

@@ -66,9 +66,9 @@ export class ExecutionView implements SubView {
   #waiting = 0;
   #reached = "";
 
-  constructor(api: Api) {
+  constructor(api: Api, ended: AbortSignal) {
     this.#api = api;
-    this.#details = new Details(api);
+    this.#details = new Details(api, ended);
     this.list = new VirtualList<ObservationRow>("Executions", {
       fetch: (offset, limit, signal) => this.#fetch(offset, limit, signal),
       draw: (row) => line(row),

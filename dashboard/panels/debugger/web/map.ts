@@ -62,9 +62,9 @@ export class MapView implements SubView, Held {
   /** The places of the selected row and step, or -1. */
   #selected = { row: -1, step: -1 };
 
-  constructor(api: Api) {
+  constructor(api: Api, ended: AbortSignal) {
     this.#api = api;
-    this.#curve = new CurveBox(api);
+    this.#curve = new CurveBox(api, ended);
     this.#stage.append(this.#canvas, this.#message, this.#tip);
     const foot = make("div", { className: "debugger-map-foot" }, this.#legend, this.#count);
     this.element.append(make("div", { className: "debugger-main" }, this.#stage, foot), this.#curve.element);

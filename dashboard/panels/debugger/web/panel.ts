@@ -16,9 +16,10 @@ import type { State, SubView } from "./state.ts";
 export class DebuggerPanel {
   readonly host: HTMLElement;
   readonly api = new Api("api/debugger");
-  readonly alerts = new AlertsView(this.api);
-  readonly map = new MapView(this.api);
-  readonly execution = new ExecutionView(this.api);
+  #ended = new AbortController();
+  readonly alerts = new AlertsView(this.api, this.#ended.signal);
+  readonly map = new MapView(this.api, this.#ended.signal);
+  readonly execution = new ExecutionView(this.api, this.#ended.signal);
   readonly source = new SourceView(this.api);
   readonly compare = new CompareView(this.api);
   #tools: HTMLElement;
@@ -52,6 +53,7 @@ export class DebuggerPanel {
 
   end(): void {
     this.#asked = "";
+    this.#ended.abort();
   }
 
   facts = () => ({
