@@ -22,8 +22,6 @@ _ITEM_BYTES: Final = {
 }
 _CONVOLUTIONS: Final = frozenset(["convolution", "_convolution", "convolution_overrideable"])
 _CONVOLUTION_GRADIENTS: Final = {
-    # Gradients of input and weight; the gradient of the bias is a sum.
-    "convolution_backward": (0, 2, 2),
     "cudnn_convolution_backward_input": (1, 2, 1),
     "cudnn_convolution_backward": (1, 2, 2),
 }
@@ -43,6 +41,7 @@ BY_SHAPE: Final = frozenset(
     [
         *("mm", "bmm", "addmm", "baddbmm", "add", "mul", "add_", "mul_"),
         *_CONVOLUTIONS,
+        "convolution_backward",
         *_CONVOLUTION_GRADIENTS,
         *_ATTENTION,
     ]
@@ -79,6 +78,8 @@ def flops_of(name: str, arguments: Mapping[str, Any]) -> float | None:
         return _elements(shapes[0]) if shapes else None
     if short in _CONVOLUTIONS:
         return _convolution(shapes, arguments.get("Concrete Inputs"))
+    if short == "convolution_backward":
+        return _convolution_backward(shapes, arguments.get("Concrete Inputs"))
     if short in _CONVOLUTION_GRADIENTS:
         return _convolution_gradient(shapes, *_CONVOLUTION_GRADIENTS[short])
     if short in _ATTENTION:
@@ -120,11 +121,26 @@ def _convolution(shapes: Sequence[Any], concrete: Any) -> float | None:
     return float(2 * given[0] * weight[0] * output * math.prod(weight[1:]))
 
 
-def _convolution_gradient(shapes: Sequence[Any], gradient: int, weight: int, products: int) -> float | None:
+def _convolution_backward(shapes: Sequence[Any], concrete: Any) -> float | None:
+    """Return the operations of the gradients of input and weight; the gradient of the bias is a sum.
+
+    The arguments are those of ``convolution_backward(gradient, input, weight, bias_sizes, stride, padding, dilation,
+    transposed, output_padding, groups, output_mask)``. Where they are not stated, both gradients of an ordinary
+    convolution are assumed.
+    """
+    stated = isinstance(concrete, Sequence) and len(concrete) > 10
+    transposed = stated and str(concrete[7]) != "False"
+    products = re.findall("True|False", str(concrete[10]))[:2].count("True") if stated else 2
+    # What a transposed convolution multiplies by its kernel is the input.
+    return _convolution_gradient(shapes, 1 if transposed else 0, 2, products)
+
+
+def _convolution_gradient(shapes: Sequence[Any], multiplied: int, weight: int, products: int) -> float | None:
     """Return the operations of a convolution's backward: as many as the convolution itself for each gradient."""
-    if len(shapes) <= max(gradient, weight) or not (_is_shape(shapes[gradient]) and _is_shape(shapes[weight])):
+    if len(shapes) <= max(multiplied, weight) or not (_is_shape(shapes[multiplied]) and _is_shape(shapes[weight])):
         return None
-    return float(2 * products * math.prod(shapes[gradient]) * math.prod(shapes[weight][1:])) if shapes[weight] else None
+    operations = 2.0 * products * math.prod(shapes[multiplied]) * math.prod(shapes[weight][1:])
+    return operations if shapes[weight] else None
 
 
 def _attention(shapes: Sequence[Any], first: int, inner: int, outer: int) -> float | None:

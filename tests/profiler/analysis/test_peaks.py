@@ -87,6 +87,7 @@ def test_types_of_numbers() -> None:
     assert set(PRECISIONS) == {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8"}
 
 
+BACKWARD = ["", "", "", "[0]", "[2, 2]", "[3, 3]", "[1, 1]", "False", "[0, 0]", "1", "[True, True, True]"]
 CONVOLUTION = ["", "", "", "[2, 2]", "[3, 3]", "[1, 1]", "False", "[0, 0]", "1"]
 
 
@@ -115,6 +116,23 @@ CONVOLUTION = ["", "", "", "[2, 2]", "[3, 3]", "[1, 1]", "False", "[0, 0]", "1"]
             "aten::convolution_backward",
             {"Input Dims": [[8, 64, 5, 5], [8, 3, 7, 7], [64, 3, 3, 3]]},
             4.0 * 8 * 64 * 25 * 27,
+        ),
+        # torch.utils.flop_counter.conv_backward_flop: the first layer of a network needs no gradient of its input.
+        (
+            "aten::convolution_backward",
+            {
+                "Input Dims": [[8, 64, 112, 112], [8, 3, 224, 224], [64, 3, 7, 7]],
+                "Concrete Inputs": [*BACKWARD[:10], "[False, True, True]"],
+            },
+            2.0 * 8 * 64 * 112 * 112 * 3 * 49,
+        ),
+        (
+            "aten::convolution_backward",
+            {
+                "Input Dims": [[1, 32, 32, 32], [1, 64, 16, 16], [64, 32, 4, 4]],
+                "Concrete Inputs": [*BACKWARD[:7], "True", *BACKWARD[8:]],
+            },
+            4.0 * 64 * 16 * 16 * 32 * 16,
         ),
         ("aten::cudnn_convolution_backward_input", {"Input Dims": [[], [2, 4, 5], [4, 3, 3]]}, 2.0 * 2 * 4 * 5 * 9),
         # torch.utils.flop_counter.sdpa_flop_count and sdpa_backward_flop_count
