@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of
 from stepscope.profiler.analysis.reasons import NO_DEVICE
 from stepscope.profiler.analysis.records import DEVICE, STREAM, Analysis, Column
+from stepscope.profiler.analysis.stretches import furthest
 from stepscope.profiler.trace import Trace
 from stepscope.summary.distinct import running_count
 
@@ -25,7 +26,7 @@ documentation calls nanoseconds; its traces are in microseconds, and so is the c
 class Gaps(NamedTuple):
     """Gaps between activities of streams, or of whole devices, as parallel columns in order of device, stream and time.
 
-    A gap of a stream is negative if activities overlap; devices have only gaps in which nothing ran.
+    Nothing ran there in a gap.
     """
 
     of: Of
@@ -52,23 +53,18 @@ def idle_gaps(
     scope: Scope = "complete",
     back_to_back_ns: int = BACK_TO_BACK_NS,
 ) -> Gaps:
-    """Return the gaps before activities and their causes, as `idle_time` defines them.
+    """Return the times in which nothing ran on a stream, or on any stream of a device, and their causes.
 
-    For devices, these are the times in which none of their streams ran anything, each with the cause of the activity
-    that ends it.
+    The causes are those of the activities that end the gaps, as `idle_time` defines them.
     """
     facts = facts_of(trace)
     every, first = _activities(facts, scope, of)
-    previous = every.end.copy()
-    if of == "device":
-        # The latest end so far, with each device's ends counted from a base of its own.
-        base = running_count(first) * (int(np.ptp(previous)) + 1) if len(previous) else previous
-        previous = np.maximum.accumulate(previous + base) - base
-    previous = np.concatenate([[0], previous[:-1]])[: len(first)].astype(np.int64)
+    latest_end = every.end[furthest(running_count(first), every.end)]
+    previous = np.concatenate([[0], latest_end[:-1]])[: len(first)].astype(np.int64)
     launched = np.where(every.launch >= 0, facts.trace.start_ns[np.maximum(every.launch, 0)], np.iinfo(np.int64).min)
     gap = every.start - previous
     cause = np.where(launched > previous, 0, np.where(gap < back_to_back_ns, 1, 2))
-    keep = ~first & (gap > 0) if of == "device" else ~first
+    keep = ~first & (gap > 0)
     return Gaps(
         of,
         every.device[keep],
@@ -98,14 +94,14 @@ def idle_time(
 ) -> "pl.DataFrame":
     """Return the idle time of each stream by cause.
 
-    Like HolisticTraceAnalysis' ``get_idle_time_breakdown``. The gap before an activity is
+    Like HolisticTraceAnalysis' ``get_idle_time_breakdown``, which subtracts the time in which activities of a stream
+    overlap. The gap before an activity is
 
-    - host_wait if it was launched after the previous one on the stream had ended: the host was late;
+    - host_wait if it was launched after those before it on the stream had ended: the host was late;
     - kernel_wait if not, and the gap is under ``back_to_back_ns``: the cost of starting a kernel;
     - other if not: usually waiting for another stream.
 
-    Kernels, copies and memsets count as activities; synchronization does not. A gap is negative if activities of a
-    stream overlap.
+    Kernels, copies and memsets count as activities; synchronization does not.
 
     Columns: device, stream (int64), cause (text), idle_ns, gaps (int64), percent (float64, of the stream's idle time).
     """
@@ -115,7 +111,7 @@ def idle_time(
     every, first = _activities(facts, scope)
     gaps = idle_gaps(facts, scope=scope, back_to_back_ns=back_to_back_ns)
     device, stream = every.device[first], every.stream[first]
-    stream_of = (running_count(first) - 1)[~first]
+    stream_of = (running_count(first) - 1)[np.isin(every.slice, gaps.slice)]
     other = CAUSES.index("other")
     # Each stream has a row for "other", even if empty: its first activity has no gap before it.
     group = np.concatenate([stream_of * len(CAUSES) + gaps.cause, np.arange(len(device)) * len(CAUSES) + other])

@@ -77,19 +77,14 @@ def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, wid
     ``share`` is the idle fraction of what is drawn, which is at least a pixel wide. If it is below `LEAST_SHARE`, the
     gaps are left out and counted in ``left_out``. With more than `MAX_SEGMENTS`, this is repeated with wider pixels.
     ``slice`` is the activity after the longest gap. For gaps of whole devices, ``lane`` is the number of the device,
-    and ``lanes`` has the lanes of each. ``totals`` has all gaps of the window by cause; gaps between overlapping
-    activities are negative and not drawn.
+    and ``lanes`` has the lanes of each. ``totals`` has all gaps of the window by cause.
     """
     whole = gaps.of == "device"
     window = start + origin, end + origin
-    chosen = np.flatnonzero(
-        (np.maximum(gaps.end, gaps.start) > window[0]) & (np.minimum(gaps.start, gaps.end) < window[1])
-    )
-    every = np.ones(len(chosen), np.bool_)
-    sums = sum_within(gaps.cause[chosen], gaps.start[chosen], gaps.end[chosen], every, window, len(CAUSES))
-    drawn = chosen[gaps.end[chosen] > gaps.start[chosen]]
-    place = gaps.device[drawn] if whole else trace.lane[gaps.slice[drawn]].astype(np.int64)
-    begins, ends, cause = gaps.start[drawn], gaps.end[drawn], gaps.cause[drawn]
+    chosen = np.flatnonzero((gaps.end > window[0]) & (gaps.start < window[1]))
+    begins, ends, cause = gaps.start[chosen], gaps.end[chosen], gaps.cause[chosen]
+    sums = sum_within(cause, begins, ends, np.ones(len(chosen), np.bool_), window, len(CAUSES))
+    place = gaps.device[chosen] if whole else trace.lane[gaps.slice[chosen]].astype(np.int64)
     while True:
         pixel = _pixel(start, end, width)
         groups = group_narrow(place, begins, ends, ends - begins, window[0], pixel)
@@ -110,7 +105,7 @@ def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, wid
         "cause": by_cause[shown].argmax(axis=1).tolist(),
         "share": share[shown].round(3).tolist(),
         "count": count[shown].tolist(),
-        "slice": gaps.slice[drawn][groups.largest[shown]].tolist(),
+        "slice": gaps.slice[chosen][groups.largest[shown]].tolist(),
         "left_out": int(count[~shown].sum()),
         "totals": _totals(CAUSES, *sums),
         "lanes": _lanes_of_devices(gaps, trace) if whole else {},

@@ -152,12 +152,22 @@ def test_utilization(small: Trace) -> None:
 
 def test_idle_time(small: Trace) -> None:
     assert idle_time(small).rows() == [
-        (0, 7, "kernel_wait", 3_000, 2, 100.0),
+        (0, 7, "kernel_wait", 3_000, 1, 100.0),
         (0, 7, "other", 0, 0, 0.0),
         (0, 9, "other", 0, 0, None),
     ]
     waiting = trace(launch(0, 1, 1), activity("a", 2, 8, 1), launch(50, 1, 2), activity("b", 60, 5, 2))
     assert [(r["cause"], r["idle_ns"]) for r in idle_time(waiting).to_dicts()] == [("host_wait", 50_000), ("other", 0)]
+
+
+def test_a_stream_is_idle_when_none_of_its_overlapping_activities_runs() -> None:
+    overlapping = trace(
+        *(launch(0, 1, 1), launch(1, 1, 2), launch(2, 1, 3), launch(120, 1, 4)),
+        *(activity("branch", 10, 90, 1), activity("branch", 20, 10, 2), activity("branch", 95, 15, 3)),
+        activity("late", 130, 10, 4),
+    )
+    assert idle_time(overlapping).rows() == [(0, 7, "host_wait", 20_000, 1, 100.0), (0, 7, "other", 0, 0, 0.0)]
+    assert metrics(Facts(overlapping), ("host_wait", "kernel_wait"))["host_wait"].value == 100.0
 
 
 def test_queue_and_launches(small: Trace) -> None:
