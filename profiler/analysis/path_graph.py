@@ -11,7 +11,7 @@ from stepscope.profiler.analysis.classify import KINDS
 from stepscope.profiler.analysis.facts import Device, Facts
 from stepscope.profiler.analysis.handovers import forward_backward, handovers
 from stepscope.profiler.analysis.latest import latest
-from stepscope.profiler.analysis.stream_waits import named, released_by
+from stepscope.profiler.analysis.stream_waits import named, released_by, stream_numbers
 from stepscope.profiler.analysis.stretches import furthest
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.distinct import distinct_values, running_count
@@ -88,12 +88,15 @@ def _add_synchronization(graph: _Graph, facts: Facts, host: Column, device: Devi
     waiting[calls] = True
     waits = facts.every_device_activity
     waits = waits.where(waits.of("synchronization"))
-    stream_of = np.full(len(trace) + 1, -1, np.int64)
-    stream_of[waits.launch] = waits.stream
+    device_of, stream_of = np.full((2, len(trace) + 1), -1, np.int64)
+    device_of[waits.launch], stream_of[waits.launch] = waits.device, waits.stream
+    asked, until = device_of[calls], facts.end_ns[calls]
     stream = np.where(named(facts, _WHOLE_DEVICE)[trace.name_id[calls]], -1, stream_of[calls])
-    of_stream = latest(device.stream, device.end, stream, facts.end_ns[calls])
-    of_all = latest(np.zeros_like(device.end), device.end, np.zeros_like(calls), facts.end_ns[calls])
-    ended = np.where(stream >= 0, of_stream, of_all)
+    streams, asked_streams = stream_numbers(device, asked, stream)
+    of_stream = latest(streams, device.end, asked_streams, until)
+    of_device = latest(device.device, device.end, asked, until)
+    of_all = latest(np.zeros_like(device.end), device.end, np.zeros_like(calls), until)
+    ended = np.where(stream >= 0, of_stream, np.where(asked >= 0, of_device, of_all))
     known = np.flatnonzero(ended >= 0)
     known = known[device.end[ended[known]] > trace.start_ns[calls[known]]]
     graph.add(2 * device.slice[ended[known]] + 1, 2 * calls[known] + 1, "dependency", calls[known])

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Device, Facts
 from stepscope.profiler.analysis.latest import earliest, latest
+from stepscope.summary.distinct import distinct_rows
 
 Column = NDArray[np.int64]
 _WAIT_FOR_EVENT: Final = re.compile(r"^(cuda|cu|hip)\w*StreamWaitEvent", re.I)
@@ -40,17 +41,25 @@ def named(facts: Facts, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
     return np.array([pattern.search(name) is not None for name in facts.trace.names] or [False], np.bool_)
 
 
+def stream_numbers(every: Device, device: Column, stream: Column) -> tuple[Column, Column]:
+    """Return numbers of the streams of activities, and of streams given by device and their number on that device."""
+    pairs = distinct_rows(np.concatenate([every.device, device]), np.concatenate([every.stream, stream]))
+    return pairs.group[: len(every.slice)], pairs.group[len(every.slice) :]
+
+
 def _recorded(facts: Facts, every: Device) -> Column:
     """Return recorded waits: from the last activity of the awaited stream to the next one after the wait."""
     waits = facts.every_device_activity
     waits = waits.where(waits.of("synchronization"))
     streams = [arguments.get("wait_on_stream") for arguments in facts.decoded(waits.slice)]
     other = np.array([each if isinstance(each, int) and 0 <= each < 1 << 62 else -1 for each in streams], np.int64)
-    behind = earliest(every.stream, every.start, waits.stream, waits.start)
+    streams, waiting = stream_numbers(every, waits.device, waits.stream)
+    behind = earliest(streams, every.start, waiting, waits.start)
     chosen = (other >= 0) & (behind >= 0)
     behind = behind[chosen]
     result = np.full(len(every.slice), -1, np.int64)
-    result[behind] = latest(every.stream, every.end, other[chosen], every.start[behind])
+    streams, awaited = stream_numbers(every, waits.device[chosen], other[chosen])
+    result[behind] = latest(streams, every.end, awaited, every.start[behind])
     return result
 
 

@@ -340,21 +340,43 @@ def test_a_stream_that_was_told_to_wait_waits_for_what_ended_last() -> None:
     assert ("launch_delay", "uses it", 9, 72) in parts(collective("cudaEventQuery"))
 
 
-def test_recorded_waits_of_streams_are_followed() -> None:
-    wait = event("cuda_sync", "Stream Wait Event", 8, 1, tid=7, stream=7, wait_on_stream=20, correlation=2)
-    wait["pid"], wait["args"] = 0, {"stream": 7, "wait_on_stream": 20, "correlation": 2, "device": 0}
+@pytest.mark.parametrize("stream_of_another_device", [7, 20])
+def test_recorded_waits_of_streams_are_followed(stream_of_another_device: int) -> None:
     found = trace(
         operator("op", 0, 4),
         launch(4, 2, 1),
         activity("other stream", 10, 60, 1, stream=20),
         launch(9, 2, 3),
-        wait,
+        activity("Stream Wait Event", 8, 1, 2, category="cuda_sync", wait_on_stream=20),
         activity("uses it", 72, 8, 3),
+        launch(7, 1, 4),
+        activity("on another device", 9, 62, 4, stream=stream_of_another_device, device=1),
     )
     assert parts(found)[2:] == [
         ("kernel", "other stream", 10, 70),
         ("dependency", "uses it", 70, 72),
         ("kernel", "uses it", 72, 80),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "record"), [("cudaStreamSynchronize", "Stream Sync"), ("cudaDeviceSynchronize", "Context Sync")]
+)
+def test_a_call_waits_for_the_device_that_is_recorded(call: str, record: str) -> None:
+    found = trace(
+        launch(0, 2, 1),
+        activity("awaited", 10, 60, 1),
+        launch(4, 2, 2),
+        activity("on another device", 12, 62, 2, device=1),
+        event("cuda_runtime", call, 8, 68, correlation=3),
+        activity(record, 8, 64, 3, category="cuda_sync"),
+        operator("next", 76, 20),
+    )
+    assert parts(found) == [
+        ("launch_delay", "awaited", 0, 10),
+        ("kernel", "awaited", 10, 70),
+        ("dependency", call, 70, 76),
+        ("host", "next", 76, 96),
     ]
 
 
