@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.profiler.analysis.classify import is_profilers_own
 from stepscope.profiler.analysis.communication import match_collectives
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.trace import Step
@@ -176,7 +177,8 @@ def totals_by_name(facts: Facts, window: tuple[int, int] | None = None) -> "pl.D
     """Return count and time of the slices by name and category, on the host and on devices.
 
     ``window`` (in the trace's own time) selects those that begin in it, each with its whole duration. Profilers' notes
-    about themselves and lifetimes of tensors (lanes of kind "other") do not count.
+    about themselves (`stepscope.profiler.analysis.classify.is_profilers_own`, and lanes of kind "other") and lifetimes
+    of tensors do not count.
 
     Columns: name, category, side ("host", "device"), count, total_ns (int64).
     """
@@ -194,6 +196,10 @@ def totals_by_name(facts: Facts, window: tuple[int, int] | None = None) -> "pl.D
     distinct, count, total = _sums(key, trace.duration_ns[chosen])
     named = (distinct // 2) // categories
     in_category = (distinct // 2) % categories
+    others = ~is_profilers_own(trace, named, in_category)
+    distinct, count, total, named, in_category = (
+        column[others] for column in (distinct, count, total, named, in_category)
+    )
     return pl.DataFrame(
         {
             "name": pl.Series([trace.names[each] for each in named.tolist()], dtype=pl.String),

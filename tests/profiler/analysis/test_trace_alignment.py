@@ -5,9 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
+from stepscope.profiler.analysis.classify import is_profilers_own
 from stepscope.profiler.analysis.communication import communication, match_collectives
 from stepscope.profiler.analysis.critical_path import BOUNDS, critical_path, path_of
 from stepscope.profiler.analysis.facts import Facts
@@ -193,6 +195,8 @@ def test_a_window_takes_what_begins_in_it() -> None:
         ("a", "cpu_op", "host", 1, 10_000),
         ("b", "cpu_op", "host", 1, 5_000),
     ]
+    marked = Facts(trace(step(1, 0, 100), operator("a", 0, 50)))
+    assert totals_by_name(marked).rows() == [("a", "cpu_op", "host", 1, 50_000)]
     empty = totals_by_name(Facts(trace()))
     assert empty.is_empty()
     assert differences(empty, empty, 0).is_empty()
@@ -306,9 +310,10 @@ def test_differences_of_two_real_traces_add_up(
     traces = {name: load_trace(str(peer(f"{name}.json.gz"))) for name in (first, second)}
     control, test = (totals_by_name(Facts(each)) for each in traces.values())
     found = differences(control, test, 10**9)
-    shown = {
-        name: sum(each.duration_ns[each.lane == lane].sum() for lane, of in enumerate(each.lanes) if of.kind != "other")
-        for name, each in traces.items()
-    }
+    shown = {}
+    for name, each in traces.items():
+        counted = ~is_profilers_own(each, each.name_id, each.category_id)
+        counted &= np.array([lane.kind != "other" for lane in each.lanes])[each.lane]
+        shown[name] = each.duration_ns[counted].sum()
     assert found.select("total_first_ns", "total_second_ns").sum().row(0) == (shown[first], shown[second])
     assert found.select("name", "change_ns", "verdict").rows()[0] == largest
