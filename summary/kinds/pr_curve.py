@@ -70,6 +70,8 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
             f"{name} needs as many predictions as labels, got {probabilities.size} predictions, {positive.size} labels"
         )
     weight = _checked_weights(weights, positive.size, name)
+    if probabilities.dtype.kind in "iu":
+        probabilities = probabilities.astype(np.float64)
     # Use the predictions' own precision, as TensorBoard and PyTorch do: at a threshold, it decides the bucket.
     with np.errstate(invalid="ignore", over="ignore"):
         buckets = np.floor(

@@ -27,6 +27,15 @@ def test_a_curve() -> None:
     ]
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64])
+def test_predictions_as_integers_of_any_size(dtype: type[np.integer[Any]]) -> None:
+    labels, predictions = [1, 0, 1, 0], np.array([1, 0, 0, 1])
+    assert pr_curve("pr", labels, predictions.astype(dtype), 500) == pr_curve("pr", labels, predictions * 1.0, 500)
+    with pytest.warns(UserWarning, match="1 of 2 predictions of the PR curve 'pr' lie outside of 0..1, such as 3,"):
+        value = pr_curve("pr", [1, 1], np.array([3, 1], dtype), 127)
+    assert value == pr_curve("pr", [1], [1.0], 127)
+
+
 def test_weights() -> None:
     table = decode("pr_curves", pr_curve("pr", [1, 0], [1.0, 0.0], 2, weights=[0.25, 3])).table
     assert table[:4].tolist() == [[0.25, 0.25], [3, 0], [0, 3], [0, 0]]
