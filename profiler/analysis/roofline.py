@@ -270,7 +270,7 @@ ROOFLINE: Final = Analysis(
         Column("name", "name of the operator"),
         Column("calls", "how often it was called"),
         Column("flops", "floating-point operations of all calls", adds_up=True),
-        Column("bytes", "bytes that all calls read and write", "bytes"),
+        Column("bytes", "bytes that the calls are known to move; for PyTorch those of their inputs", "bytes"),
         Column(
             "time_ns", "time of all calls on the device, or on the host if there is no device", "duration", adds_up=True
         ),
