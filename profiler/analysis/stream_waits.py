@@ -53,13 +53,13 @@ def _recorded(facts: Facts, every: Device) -> Column:
     waits = waits.where(waits.of("synchronization"))
     streams = [arguments.get("wait_on_stream") for arguments in facts.decoded(waits.slice)]
     other = np.array([each if isinstance(each, int) and 0 <= each < 1 << 62 else -1 for each in streams], np.int64)
-    streams, waiting = stream_numbers(every, waits.device, waits.stream)
-    behind = earliest(streams, every.start, waiting, waits.start)
+    numbers, waiting = stream_numbers(every, waits.device, waits.stream)
+    behind = earliest(numbers, every.start, waiting, waits.start)
     chosen = (other >= 0) & (behind >= 0)
     behind = behind[chosen]
     result = np.full(len(every.slice), -1, np.int64)
-    streams, awaited = stream_numbers(every, waits.device[chosen], other[chosen])
-    result[behind] = latest(streams, every.end, awaited, every.start[behind])
+    numbers, awaited = stream_numbers(every, waits.device[chosen], other[chosen])
+    result[behind] = latest(numbers, every.end, awaited, every.start[behind])
     return result
 
 
