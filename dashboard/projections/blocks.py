@@ -11,7 +11,7 @@ from stepscope.dashboard.projections.base import Points
 _VALUES: Final = 1 << 18
 _FEWEST_ROWS: Final = 1024
 _LARGEST: Final = float(np.finfo(np.float32).max)
-_HARMLESS: Final = 1e12
+_HARMLESS: Final = (1e-12, 1e12)
 
 
 def row_blocks(
@@ -31,15 +31,25 @@ def as_float32(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def bounded(points: Points) -> Points:
-    """Return the points; if their squares could overflow, all of them are divided by a power of
-    two.
+    """Return the points; if their squares could overflow or vanish, all of them are divided by a power of two.
 
     For results that do not depend on the scale of the points: neighbors, clusters.
     """
-    largest = largest_of(points)
-    if largest <= _HARMLESS:
-        return points
-    return np.ascontiguousarray(np.ldexp(points, -int(np.ceil(np.log2(largest)))), dtype=np.float32)
+    return divided(points, harmful_exponent(largest_of(points)))
+
+
+def harmful_exponent(largest: float) -> int:
+    """Return the exponent of the power of two by which to divide values up to ``largest`` before they are squared.
+
+    0 if their squares neither overflow nor vanish.
+    """
+    harmless = largest == 0 or _HARMLESS[0] <= largest <= _HARMLESS[1]
+    return 0 if harmless else int(np.ceil(np.log2(largest)))
+
+
+def divided(points: Points, exponent: int) -> Points:
+    """Return the points divided by two to the power of an exponent."""
+    return np.ascontiguousarray(np.ldexp(points, -exponent), dtype=np.float32) if exponent else points
 
 
 def largest_of(points: Points) -> float:

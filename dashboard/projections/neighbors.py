@@ -1,15 +1,21 @@
 """The nearest neighbors of one point; for those of all points, see `neighbor_graph`."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.dashboard.projections.blocks import divided, harmful_exponent, largest_of
 from stepscope.dashboard.projections.neighbor_graph import NeighborGraph, neighbor_graph, neighbor_steps
 from stepscope.dashboard.projections.neighbor_loops import METRICS, Metric, distances_to
 from stepscope.dashboard.projections.parallel import Workers
 
 __all__ = ["Metric", "NeighborGraph", "Neighbors", "neighbor_graph", "neighbor_steps", "neighbors_of"]
+
+
+_DEGREES: Final[dict[Metric, int]] = {"euclidean": 1, "cosine": 0, "inner": 2}
+"""To which power of the points' scale the distances of each metric grow."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,9 @@ def neighbors_of(
         raise ValueError(f"The vector must have {d} numbers as the points have, not the shape {vector.shape}.")
     distances = np.empty(n, np.float32)
     workers = Workers()
+    largest = workers.over(n, lambda begin, end: largest_of(points[begin:end]), least=4096)
+    exponent = harmful_exponent(max([*largest, largest_of(vector)]))
+    points, vector = divided(points, exponent), divided(vector, exponent)
     workers.over(n, lambda begin, end: distances_to(points, vector, METRICS[metric], distances, begin, end), least=4096)
     order = -distances if metric == "inner" else distances
     if own is not None:
@@ -55,4 +64,6 @@ def neighbors_of(
         # With all ties with the last: which of them a partition takes differs between processors.
         near = near[~(order > np.partition(order, count - 1)[count - 1])]
     near = near[np.lexsort((near, order[near]))][:count]
-    return Neighbors(near.astype(np.int64), distances[near])
+    with np.errstate(over="ignore", under="ignore"):
+        in_unit = np.ldexp(distances[near], _DEGREES[metric] * exponent)
+    return Neighbors(near.astype(np.int64), in_unit)

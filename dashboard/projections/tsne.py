@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.projections.affinities import Affinities, affinity_steps, supervise
 from stepscope.dashboard.projections.base import Points, Progress
-from stepscope.dashboard.projections.blocks import bounded, largest_of
+from stepscope.dashboard.projections.blocks import bounded
 from stepscope.dashboard.projections.neighbor_graph import neighbor_steps
 from stepscope.dashboard.projections.parallel import Workers
 from stepscope.dashboard.projections.pca import pca
@@ -31,7 +31,6 @@ _SPREAD: Final = 1e-4
 """Standard deviation of the first picture's first dimension."""
 _LEAST_RATE: Final = 50.0
 _PERTURBATION: Final = 0.05
-_SMALL: Final = 1e-12
 _FEW: Final = 250
 """Number of points up to which all pairs are fastest and approximations are inexact."""
 
@@ -212,7 +211,7 @@ class TsneRun:
         settings = self._settings
         graph = yield from self._told(
             neighbor_steps(
-                _moderate(self._points),
+                bounded(self._points),
                 neighbors_for(self._perplexity, self._n),
                 settings.metric,
                 approximate=settings.approximate,
@@ -308,17 +307,6 @@ def first_picture(points: Points, settings: TsneSettings, init: NDArray[np.float
             if not line.std() > 1e-6 * _SPREAD:
                 line[:] = generator.standard_normal(n, np.float32) * _SPREAD
     return picture
-
-
-def _moderate(points: Points) -> Points:
-    """Return the points, scaled if necessary so that single precision can hold their squares: only ratios of distances
-    count.
-    """
-    points = bounded(points)
-    largest = largest_of(points)
-    if not 0 < largest < _SMALL:
-        return points
-    return np.ascontiguousarray(np.ldexp(points, -int(np.ceil(np.log2(largest)))), dtype=np.float32)
 
 
 def _centered(picture: Picture) -> Picture:

@@ -36,6 +36,16 @@ def test_the_largest_inner_products_come_first() -> None:
     assert (found.rows.tolist(), found.distances.tolist()) == ([3, 2, 1], [14, 4, 3])
 
 
+@pytest.mark.parametrize("exponent", [100, -100])
+@pytest.mark.parametrize(("metric", "degree"), [("euclidean", 1), ("cosine", 0), ("inner", 2)])
+def test_neighbors_are_the_same_at_any_scale(exponent: int, metric: Metric, degree: int) -> None:
+    points = blobs(50, 4)
+    expected, found = (neighbors_of(each, 3, 5, metric) for each in (points, np.ldexp(points, exponent)))
+    assert found.rows.tolist() == expected.rows.tolist()
+    with np.errstate(over="ignore", under="ignore"):
+        np.testing.assert_allclose(found.distances, np.ldexp(expected.distances, degree * exponent), rtol=1e-5)
+
+
 def test_a_cosine_with_zeros_is_zero() -> None:
     found = neighbors_of(SQUARE, 1, 3, "cosine")
     assert found.rows.tolist() == [3, 0, 2]

@@ -44,6 +44,12 @@ def test_blocks_cover_every_row_once() -> None:
     assert list(row_blocks(0, 4)) == []
 
 
+def test_points_whose_squares_vanish_are_made_larger() -> None:
+    assert bounded(np.array([[2**-100, 0], [0, -(2**-101)]], np.float32)).tolist() == [[1, 0], [0, -0.5]]
+    zeros = np.zeros((2, 2), np.float32)
+    assert bounded(zeros) is zeros
+
+
 @pytest.mark.parametrize("largest", [3e38, -3e38])
 def test_large_points_are_made_smaller_and_keep_their_proportions(largest: float) -> None:
     points = np.array([[largest, 1e38], [0, -1e38]], np.float32)
