@@ -95,20 +95,16 @@ def test_steps_whose_figures_are_on_a_device_are_judged_before_they_leave_the_ri
     assert data.observations(0, 9).steps.tolist() == [0, 1, 2, 6, 7, 8]
 
 
-def test_steps_on_a_device_are_judged_before_an_exception_or_a_call_writes_them(tmp_path: Path) -> None:
-    def of_nothing(where: str, told: list[Alert]) -> Recorder:
-        recorder = Recorder(SummaryWriter(tmp_path / where), "", ring=3, reactions=[told.append, "raise"])
+def test_steps_on_a_device_are_judged_before_they_are_written_by_hand(tmp_path: Path) -> None:
+    told: list[Alert] = []
+    with SummaryWriter(tmp_path) as writer:
+        recorder = Recorder(writer, "", ring=3, reactions=[told.append, "raise"])
         number = recorder.number("loss", partial(on, "loss", "cuda:0"))
         assert number is not None
         recorder.keep(0, [number], OnDevice(1))
-        return recorder
-
-    by_hand: list[Alert] = []
-    recorder = of_nothing("by_hand", by_hand)
-    with pytest.raises(debug.AlertError):
-        recorder.dump()
-    assert ([alert.step for alert in by_hand], recorder.dump()) == ([0], 0)
-    recorder.writer.close()
+        with pytest.raises(debug.AlertError):
+            recorder.dump()
+        assert ([alert.step for alert in told], recorder.dump()) == ([0], 0)
 
 
 def test_each_stretch_of_a_broken_rule_about_scalars_is_an_alert(tmp_path: Path) -> None:
