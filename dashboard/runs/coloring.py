@@ -8,7 +8,7 @@ from typing import Final
 
 from stepscope.dashboard.page.colors import PALETTE, RunColor, assign_colors, color_at
 from stepscope.dashboard.runs.facts import FactValue
-from stepscope.dashboard.runs.grouping import shown_value
+from stepscope.dashboard.runs.grouping import shown_values
 
 # Stops of a colormap whose lightness grows evenly, so that it also reads without color vision; cut at both ends so
 # that no line vanishes against its background.
@@ -60,7 +60,7 @@ def colors_by_value(values: Mapping[str, FactValue]) -> tuple[Mapping[str, RunCo
         if scale is None:
             return dict.fromkeys(values, MISSING), None
         return {run: scale.at(numbers[run]) if run in numbers else MISSING for run in values}, scale
-    shown = {run: shown_value(value) for run, value in values.items()}
+    shown = shown_values(values)
     by_value = assign_colors(dict.fromkeys(shown[run] for run, value in values.items() if value is not None))
     return {run: MISSING if values[run] is None else by_value[shown[run]] for run in values}, None
 

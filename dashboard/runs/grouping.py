@@ -1,11 +1,12 @@
 """Groups of runs: by hyperparameters, by path, by regular expression, and seeds of the same training."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from time import monotonic
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from stepscope.dashboard.runs.facts import Facts, HParamField, parse_field
 from stepscope.summary.kinds.hparams import HParamValue
@@ -29,7 +30,10 @@ _SEED_IN_NAME: Final = re.compile(
 _Signature: TypeAlias = tuple[tuple[str, str], ...]
 """Hyperparameters by name, each value as Python writes it, so that true is not 1."""
 _NUMBER_AT_END: Final = re.compile(r"(?<=[_\-/])(\d{1,4})$")
+_WHOLE_BELOW: Final = 2**53
+"""From here on, floats cannot tell a whole number from the next."""
 
+Key = TypeVar("Key")
 KeysOf: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 
 
@@ -74,7 +78,9 @@ def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...]
     for run, *parts in zip(runs, *keys, strict=True):
         members.setdefault(tuple(parts), []).append(run)
     least = least_members(specs)
-    return _with_helpers(facts, _labeled({key: found for key, found in members.items() if len(found) >= least})), ""
+    kept = {key: found for key, found in members.items() if len(found) >= least}
+    labels = _told_apart({key: " · ".join(key) for key in kept})
+    return _with_helpers(facts, [RunGroup(labels[key], tuple(found)) for key, found in kept.items()]), ""
 
 
 def least_members(specs: Sequence[str]) -> int:
@@ -101,19 +107,18 @@ def _with_helpers(facts: Facts, groups: Sequence[RunGroup]) -> tuple[RunGroup, .
     )
 
 
-def _labeled(members: Mapping[tuple[str, ...], Sequence[str]]) -> tuple[RunGroup, ...]:
-    """Group whose labels differ, as their keys do: joined parts may read alike."""
+def _told_apart(texts: Mapping[Key, str]) -> Mapping[Key, str]:
+    """Return texts that differ, as their keys do: those that an earlier key has are numbered."""
+    found: dict[Key, str] = {}
     taken: set[str] = set()
-    groups: list[RunGroup] = []
-    for parts, runs in members.items():
-        label = " · ".join(parts)
-        number = 2
-        while label in taken:
-            label = f"{' · '.join(parts)} ({number})"
-            number += 1
-        taken.add(label)
-        groups.append(RunGroup(label, tuple(runs)))
-    return tuple(groups)
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(2))
+    for key, text in texts.items():
+        written = text
+        while written in taken:
+            written = f"{text} ({next(numbers[text])})"
+        taken.add(written)
+        found[key] = written
+    return found
 
 
 @dataclass(frozen=True)
@@ -189,10 +194,10 @@ def _differences(settings: Mapping[_Signature, Mapping[str, HParamValue]]) -> Ma
             values.setdefault(name, set()).add(value)
     present = Counter(name for signature in settings for name, _ in signature)
     varying = [name for name in values if len(values[name]) > 1 or present[name] < len(settings)]
-    return {
-        signature: ", ".join(f"{name}={shown_value(own.get(name))}" for name in varying)
-        for signature, own in settings.items()
-    }
+    shown = {name: shown_values({signature: own.get(name) for signature, own in settings.items()}) for name in varying}
+    return _told_apart(
+        {signature: ", ".join(f"{name}={shown[name][signature]}" for name in varying) for signature in settings}
+    )
 
 
 def _keys_of(facts: Facts, spec: str, deadline: float) -> KeysOf:
@@ -214,14 +219,26 @@ def _keys_of(facts: Facts, spec: str, deadline: float) -> KeysOf:
         ]
     field = parse_field(spec)
     if isinstance(field, HParamField):
-        return lambda runs: [f"{field.name}={shown_value(facts.hparams[run].get(field.name))}" for run in runs]
+        return lambda runs: [
+            f"{field.name}={text}"
+            for text in shown_values({run: facts.hparams[run].get(field.name) for run in runs}).values()
+        ]
     raise PatternError('runs are grouped by "seeds", "path:DEPTH", "regex:PATTERN" or "hparam:NAME"')
 
 
+def shown_values(values: Mapping[Key, HParamValue | None]) -> Mapping[Key, str]:
+    """Return hyperparameters as texts, which differ if the values differ."""
+    exact = {key: repr(value) for key, value in values.items()}
+    texts = _told_apart({exact[key]: shown_value(value) for key, value in values.items()})
+    return {key: texts[exact[key]] for key in values}
+
+
 def shown_value(value: HParamValue | None) -> str:
-    """Return a hyperparameter as text: whole numbers without a fraction, others with few digits."""
+    """Return a hyperparameter as text: whole numbers in full, others with few digits."""
     if value is None:
         return NO_VALUE
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else f"{value:.6g}"
+    if isinstance(value, str):
+        return value
+    return f"{value:.0f}" if value % 1 == 0 and abs(value) < _WHOLE_BELOW else f"{value:.6g}"

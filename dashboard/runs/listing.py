@@ -11,7 +11,7 @@ from stepscope.dashboard.page.state import DEFAULT_RUNS
 from stepscope.dashboard.runs import settings
 from stepscope.dashboard.runs.examples import condition_example, name_example
 from stepscope.dashboard.runs.facts import Facts, FactValue, Field, HParamField
-from stepscope.dashboard.runs.grouping import seeds_found, shown_value
+from stepscope.dashboard.runs.grouping import seeds_found, shown_values
 from stepscope.dashboard.runs.messages import (
     ChangedRows,
     Listing,
@@ -147,7 +147,7 @@ def legend(table: RunTable) -> ScaleLegend | ValuesLegend | None:
             "light": [color.light for color in steps], "dark": [color.dark for color in steps],
         }  # fmt: skip
     # Not the runs' colors, which may have been set by hand.
-    by_value = {shown_value(value): table.unpainted[run] for run, value in table.facts.column(field).items()}
+    by_value = {text: table.unpainted[run] for run, text in shown_values(table.facts.column(field)).items()}
     entries: list[PaintedValue] = [
         {"value": value, "light": color.light, "dark": color.dark} for value, color in by_value.items()
     ]

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from stepscope.dashboard.runs.facts import Facts
@@ -40,6 +42,21 @@ def test_hyperparameters_other_than_the_seed_tell_trainings_apart() -> None:
     assert seeds_found(Facts.of(named("a", "b"))) == SeedsFound(0, 0)
 
 
+def test_settings_that_few_digits_do_not_tell_apart_are_no_seeds() -> None:
+    shot = snapshot(
+        {
+            "trial_0": ({"steps": 1_000_000, "decay": 0.1}, {}),
+            "trial_1": ({"steps": 1_000_001, "decay": 0.1}, {}),
+            "trial_2": ({"steps": 1_000_001, "decay": 0.1000000001}, {}),
+        }
+    )
+    assert labels(shot) == [
+        "trial_* (decay=0.1, steps=1000000)",
+        "trial_* (decay=0.1, steps=1000001)",
+        "trial_* (decay=0.1 (2), steps=1000001)",
+    ]
+
+
 def test_groups_are_made_by_what_all_specs_say_together() -> None:
     shot = snapshot(
         {
@@ -77,6 +94,22 @@ def test_labels_that_read_alike_are_told_apart() -> None:
     )
 
 
+def test_only_equal_hyperparameters_make_one_group() -> None:
+    values = [20240101, 20240102, 1 / 3, 0.3333333, 1 / 3, True, "true"]
+    facts = Facts.of(snapshot({str(place): ({"x": value}, {}) for place, value in enumerate(values)}))
+    assert group_runs(facts, ["hparam:x"]) == (
+        (
+            RunGroup("x=20240101", ("0",)),
+            RunGroup("x=20240102", ("1",)),
+            RunGroup("x=0.333333", ("2", "4")),
+            RunGroup("x=0.333333 (2)", ("3",)),
+            RunGroup("x=true", ("5",)),
+            RunGroup("x=true (2)", ("6",)),
+        ),
+        "",
+    )
+
+
 @pytest.mark.parametrize(
     ("spec", "error"),
     [
@@ -110,17 +143,20 @@ def test_runs_are_grouped_by_a_limited_number_of_fields() -> None:
     assert group_runs(facts, specs) == ((), "Cannot group by 21 fields together, but by at most 20")
 
 
-def test_values_are_written_with_few_digits() -> None:
-    values = [None, True, False, 3.0, 0.1, 1 / 3, "adam", float("nan")]
+def test_whole_numbers_are_written_in_full_and_others_with_few_digits() -> None:
+    values = [None, True, False, 3.0, -2e9, 2.0**53, 0.1, 1 / 3, "adam", math.nan, math.inf]
     assert [shown_value(value) for value in values] == [
         "(none)",
         "true",
         "false",
         "3",
+        "-2000000000",
+        "9.0072e+15",
         "0.1",
         "0.333333",
         "adam",
         "nan",
+        "inf",
     ]
 
 

@@ -1,5 +1,6 @@
 from typing import Any
 
+from stepscope.dashboard.page.colors import PALETTE
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.runs import listing
 from stepscope.dashboard.runs.listing import Listings, legend, listing_key
@@ -103,6 +104,18 @@ def test_the_legend_explains_colors_that_tell_something() -> None:
     assert scale is not None
     assert (scale["low"], scale["high"], scale["logarithmic"], len(scale["light"])) == (1e-4, 1.0, True, 13)
     assert (scale["light"][0], scale["light"][6], scale["light"][12]) == ("#440f6b", "#23868c", "#9cb726")
+
+
+def test_the_legend_tells_all_values_apart() -> None:
+    values = {"a": 0.1, "b": 0.1000000001, "c": "auto"}
+    reported: Any = legend(
+        table(snapshot({run: ({"x": value}, {}) for run, value in values.items()}), color="hparam:x")
+    )
+    assert reported is not None
+    assert reported["entries"] == [
+        {"value": text, "light": color.light, "dark": color.dark}
+        for text, color in zip(("0.1", "0.1 (2)", "auto"), PALETTE, strict=False)
+    ]
 
 
 def test_pages_are_told_what_has_changed_since_they_were_told() -> None:
