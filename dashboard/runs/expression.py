@@ -20,6 +20,7 @@ from difflib import get_close_matches
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from stepscope.dashboard.runs.facts import Facts, FactValue, Field, HParamField, MetricField, Statistic
+from stepscope.dashboard.runs.grouping import shown_value
 from stepscope.summary.conditions import NUMBER, BoolOp, ConditionParser, Not, Tree
 from stepscope.summary.errors import UserError
 from stepscope.summary.safe_regex import Pattern, PatternError
@@ -181,7 +182,7 @@ def _holds(condition: Condition, facts: Facts, runs: Sequence[str], group_of: Ca
         case Comparison(left, operator, right):
             values = _values(left, facts, runs, group_of)
             if operator in ("~", "!~"):
-                texts = ["" if value is None else _text(value) for value in values]
+                texts = ["" if value is None else shown_value(value) for value in values]
                 found = Pattern(str(cast(Constant, right).value)).matches(texts)
                 wanted = operator == "~"
                 return [value is not None and hit is wanted for value, hit in zip(values, found, strict=True)]
@@ -228,10 +229,6 @@ def compare(left: FactValue, operator: Operator, right: FactValue) -> bool:
     else:
         order = (left > right) - (left < right)
     return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[operator]
-
-
-def _text(value: float | str | bool) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _values(operand: Operand, facts: Facts, runs: Sequence[str], group_of: Callable[[str], str]) -> list[FactValue]:

@@ -26,7 +26,7 @@ from tests.dashboard.runs.tiny import snapshot
 RUNS = snapshot(
     {
         "adam/0": ({"lr": 0.1, "opt": "adam", "norm": True}, {"train/loss": [3.0, 1.0, 2.0], "val/loss": [5.0]}),
-        "adam/1": ({"lr": 0.01, "opt": "adam", "norm": False}, {"train/loss": [0.5, math.nan]}),
+        "adam/1": ({"lr": 0.01, "opt": "adam", "norm": False, "seed": 20240101}, {"train/loss": [0.5, math.nan]}),
         "sgd": ({"lr": 0.1, "opt": "sgd"}, {"train/loss": [4.0], "accuracy": [0.9]}),
         "bare": ({}, {}),
     }
@@ -66,6 +66,8 @@ def test_and_binds_more_tightly_than_or_and_not_most() -> None:
         ('group == "adam"', ["adam/0", "adam/1"]),
         ('opt ~ "ada" and not (lr < 0.05 or norm == false)', ["adam/0"]),
         ('lr ~ "^0\\.1$"', ["adam/0", "sgd"]),
+        ('seed ~ "^20240101$"', ["adam/1"]),
+        ('norm ~ "true"', ["adam/0"]),
         ("lr < train/loss.min", ["adam/0", "adam/1", "sgd"]),
         ("opt < 3", []),
     ],
