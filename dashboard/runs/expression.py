@@ -250,7 +250,8 @@ def resolve(name: str, facts: Facts) -> Field | BuiltIn:
     """Return the meaning of a name in a condition: a built-in field, a hyperparameter, or a metric.
 
     A hyperparameter may be given by the display name from its experiment, and a metric by the last part of its tag if
-    no other tag ends with it. ``hparam.NAME`` and ``metric.TAG`` select one of two meanings.
+    no other tag ends with it. ``hparam.NAME`` and ``metric.TAG`` select one of two meanings, unless something has that
+    whole name.
 
     Raises:
         ExpressionError: the name has no meaning, or several.
@@ -258,33 +259,42 @@ def resolve(name: str, facts: Facts) -> Field | BuiltIn:
     for built_in in get_args(BuiltIn):
         if name == built_in:
             return cast(BuiltIn, name)
-    bare = name.removeprefix("hparam.")
-    if bare in facts.hparam_names:
-        return HParamField(bare)
-    titled = [own for own in facts.hparam_names if facts.hparam_titles.get(own) == bare]
-    if len(titled) == 1:
-        return HParamField(titled[0])
-    metric = _metric(name.removeprefix("metric."), facts)
-    if metric is not None:
-        return metric
+    of_hparam, of_metric = name.removeprefix("hparam."), name.removeprefix("metric.")
+    field = (
+        (_hparam(name, facts) or _metric(name, facts))
+        or (_hparam(of_hparam, facts) or _metric(of_metric, facts))
+        or (_metric_by_part(name, facts) or _metric_by_part(of_metric, facts))
+    )
+    if field is not None:
+        return field
     known = [*get_args(BuiltIn), *facts.hparam_names, *facts.metric_tags]
     near = get_close_matches(name, known, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise ExpressionError(f"no run has {name!r}{hint}")
 
 
+def _hparam(name: str, facts: Facts) -> HParamField | None:
+    if name in facts.hparam_names:
+        return HParamField(name)
+    return next((HParamField(own) for own in facts.hparam_names if facts.hparam_titles.get(own) == name), None)
+
+
 def _metric(name: str, facts: Facts) -> MetricField | None:
-    stem, dot, end = name.rpartition(".")
-    candidates: list[tuple[str, Statistic]] = [(name, "last")]
-    if dot and end in get_args(Statistic):
-        candidates.append((stem, cast(Statistic, end)))
-    for tag, statistic in candidates:
-        if tag in facts.metric_tags:
-            return MetricField(tag, statistic)
-    for tag, statistic in candidates:
-        parts = [full for full in facts.metric_tags if tag in (full.rpartition("/")[2], full.partition("/")[0])]
-        if len(parts) == 1:
-            return MetricField(parts[0], statistic)
-        if parts:
-            raise ExpressionError(f"{tag!r} may be {', '.join(parts[:4])}: write the whole tag")
+    return next((metric for metric in _readings(name) if metric.tag in facts.metric_tags), None)
+
+
+def _metric_by_part(name: str, facts: Facts) -> MetricField | None:
+    for metric in _readings(name):
+        tags = [tag for tag in facts.metric_tags if metric.tag in (tag.rpartition("/")[2], tag.partition("/")[0])]
+        if len(tags) == 1:
+            return MetricField(tags[0], metric.statistic)
+        if tags:
+            raise ExpressionError(f"{metric.tag!r} may be {', '.join(tags[:4])}: write the whole tag")
     return None
+
+
+def _readings(name: str) -> list[MetricField]:
+    """Return the metrics that a name may denote: the last value of this tag, or the statistic that it ends with."""
+    stem, dot, end = name.rpartition(".")
+    last = MetricField(name, "last")
+    return [last, MetricField(stem, cast(Statistic, end))] if dot and end in get_args(Statistic) else [last]

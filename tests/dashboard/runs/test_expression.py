@@ -120,6 +120,18 @@ def test_a_name_may_say_what_it_is() -> None:
     assert resolve("x.min", clash) == MetricField("x.min", "last")
 
 
+def test_a_name_that_begins_like_what_it_is_means_itself() -> None:
+    facts = Facts.of(
+        snapshot({"a": ({"hparam.lr": 1, "lr": 2}, {"metric.loss": [1.0], "val/loss": [2.0], "val/metric.acc": [3.0]})})
+    )
+    assert {name: resolve(name, facts) for name in ("hparam.lr", "lr", "metric.loss.min", "metric.acc")} == {
+        "hparam.lr": HParamField("hparam.lr"),
+        "lr": HParamField("lr"),
+        "metric.loss.min": MetricField("metric.loss", "min"),
+        "metric.acc": MetricField("val/metric.acc", "last"),
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "is_one"),
     [
