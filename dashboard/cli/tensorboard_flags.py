@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.summary.errors import UserError
 
 _FALSE: Final = ("false", "0", "no")
+_TRUE: Final = ("true", "1", "yes")
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Flag:
     why: str = ""
     """For an option without effect: why nothing is lost, or what is lost."""
     has_value: bool = True
+    is_switch: bool = False
+    """Whether the option may also stand alone, as here; the next word is its value only if it says true or false."""
     loses: bool = False
     """Whether ignoring the option would show something other than requested, so it cannot be ignored silently."""
 
@@ -46,7 +49,7 @@ FLAGS: Final = {
     "host": Flag(_same("--host")),
     "bind_all": Flag(lambda _: ["--host=0.0.0.0"], has_value=False),
     "port": Flag(lambda value: [] if value == "default" else [f"--port={value}"]),
-    "reuse_port": Flag(lambda value: [] if value.lower() in _FALSE else ["--reuse-port"]),
+    "reuse_port": Flag(lambda value: [] if value.lower() in _FALSE else ["--reuse-port"], is_switch=True),
     "path_prefix": Flag(_same("--path-prefix")),
     "window_title": Flag(_same("--window-title")),
     "reload_interval": Flag(_reload_interval),
@@ -101,7 +104,8 @@ def translated(arguments: Sequence[str]) -> Translated:
         if flag is None:
             said.append(argument)
             continue
-        if flag.has_value and not equals:
+        stands_alone = flag.is_switch and not (rest and rest[0].lower() in (*_TRUE, *_FALSE))
+        if flag.has_value and not equals and not stands_alone:
             if not rest:
                 raise UserError(f"{option} has no value. Expected one, as in {option}=VALUE")
             value = rest.pop(0)

@@ -52,6 +52,18 @@ def test_an_option_that_works(option: str, apart: bool) -> None:
     make_parser("serve").parse_args([*found.arguments, "--logdir=x"])
 
 
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        (["--logdir=x", "--reuse-port"], ["--logdir=x", "--reuse-port"]),
+        (["--reuse-port", "--logdir", "x"], ["--reuse-port", "--logdir=x"]),
+        (["--reuse-port", "x"], ["--reuse-port", "x"]),
+    ],
+)
+def test_an_option_that_is_a_switch_here_needs_no_value(given: list[str], arguments: list[str]) -> None:
+    assert translated(["serve", *given]).arguments == ["serve", *arguments]
+
+
 @pytest.mark.parametrize("name", [name for name, flag in FLAGS.items() if flag.here is None and not flag.loses])
 def test_an_option_without_effect_says_why_nothing_is_lost(name: str) -> None:
     found = translated(["serve", f"--{name}", "1", "--no-cache"])
