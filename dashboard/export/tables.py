@@ -65,7 +65,8 @@ def csv_pieces(frame: "pl.DataFrame", *, separator: str = ",", exact: bool = Fal
         frame = frame.with_columns(
             pl.Series(column.name, [csv_cell(value) for value in column.to_list()], dtype=pl.String())
             for column in frame
-            if column.dtype == pl.String and column.str.contains(f"^[{re.escape(''.join(_FORMULA))}]").any()
+            if column.dtype in (pl.String, pl.Categorical, pl.Enum)
+            and column.unique().cast(pl.String).str.contains(f"^[{re.escape(''.join(_FORMULA))}]").any()
         ).rename(csv_cell)
     flat = frame.with_columns(
         pl.Series(column.name, [_cell(value) for value in column.to_list()], dtype=pl.String())
