@@ -4,6 +4,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from stepscope.dashboard.cli.reading import standard_output
 from stepscope.dashboard.server.numbers import count, counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.graphs.files import binary_of, graph_def_of, load_graph_file, text_of, unknown_fields
@@ -72,8 +73,8 @@ def _add_files(parser: ArgumentParser, ending: str) -> None:
 
 def _write(path: str, content: bytes) -> None:
     if path == STANDARD_OUTPUT:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        with standard_output() as stream:
+            stream.write(content)
         return
     try:
         Path(path).write_bytes(content)

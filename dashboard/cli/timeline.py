@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import get_args
 
+from stepscope.dashboard.cli.reading import standard_output
 from stepscope.profiler.step_stats import load_step_stats
 from stepscope.profiler.timeline import OpTime, chrome_trace
 from stepscope.summary.errors import UserError
@@ -76,8 +77,8 @@ class TimelineVerb:
 
 def _write(output: str, content: bytes) -> None:
     if output == STANDARD_OUTPUT:
-        sys.stdout.buffer.write(content + b"\n")
-        sys.stdout.buffer.flush()
+        with standard_output() as stream:
+            stream.write(content + b"\n")
         return
     path = Path(output)
     try:

@@ -1,6 +1,8 @@
 """What tests of the dashboard's routes share."""
 
+import os
 from collections.abc import Iterator
+from typing import BinaryIO
 
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -13,3 +15,12 @@ def one_event_loop() -> Iterator[None]:
     with start_blocking_portal() as TestClient.portal:
         yield
     TestClient.portal = None
+
+
+@pytest.fixture
+def closed_pipe() -> Iterator[BinaryIO]:
+    """A pipe whose reader has left, as ``head`` does when it has enough."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as pipe:
+        yield pipe

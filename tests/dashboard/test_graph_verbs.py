@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO
 from urllib.request import urlopen
 
 import pytest
@@ -141,6 +142,13 @@ def test_standard_output_holds_nothing_else(model: Path, capfdbinary: pytest.Cap
     assert written.err == b"Wrote standard output: GraphDef of 2 nodes.\n"
     assert main(["text2pb", str(model), "-"]) == 0
     assert capfdbinary.readouterr().out == binary_of(GRAPH)
+
+
+@pytest.mark.parametrize("verb", ["pb2text", "text2pb"])
+def test_a_reader_that_has_enough_ends_the_output_quietly(verb: str, model: Path, closed_pipe: BinaryIO) -> None:
+    command = [sys.executable, "-m", "stepscope", verb, str(model)]
+    ended = subprocess.run(command, stdout=closed_pipe, stderr=subprocess.PIPE, cwd=REPOSITORY, check=False)
+    assert (ended.stderr, ended.returncode) == (b"Wrote standard output: GraphDef of 2 nodes.\n", 0)
 
 
 def test_what_text_cannot_hold_is_said(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

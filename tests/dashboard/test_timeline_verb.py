@@ -1,9 +1,11 @@
 import gzip
 import json
 import re
+import subprocess
+import sys
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -82,6 +84,15 @@ def test_standard_output_holds_the_trace_and_nothing_else(
     written = capsysbinary.readouterr()
     assert json.loads(written.out) == chrome_trace(STATS)
     assert b"Wrote standard output: 10 events" in written.err
+
+
+def test_a_reader_that_has_enough_ends_the_output_quietly(step_stats: Path, closed_pipe: BinaryIO) -> None:
+    command = [sys.executable, "-m", "stepscope", "timeline", str(step_stats), "-o", "-"]
+    ended = subprocess.run(
+        command, stdout=closed_pipe, stderr=subprocess.PIPE, cwd=Path(__file__).parents[2], check=False
+    )
+    assert ended.stderr.startswith(b"Wrote standard output: 10 events")
+    assert ended.returncode == 0
 
 
 def test_what_was_written_is_said(step_stats: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
