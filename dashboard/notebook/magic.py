@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import IO, Any, Final, Literal, assert_never
 from urllib.parse import urljoin, urlsplit, urlunsplit
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 from stepscope.dashboard.notebook.registry import RunningServer, forget, remember, running_servers
 from stepscope.summary.errors import UserError
@@ -224,6 +224,15 @@ def link_in(said: str) -> str:
     return found[1] if found else ""
 
 
+def answers(url: str) -> bool:
+    """Return whether a server of this machine answers; no proxy is asked for it."""
+    try:
+        with build_opener(ProxyHandler({})).open(urljoin(url, _HEALTH), timeout=_STOP_SECONDS) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
 def _for_serve(arguments: Sequence[str], place: Place) -> tuple[str, ...]:
     """Return arguments with a free port if none was given; in Colab also with its frame origins and their hosts."""
     own = any(word.partition("=")[0] == "--port" for word in arguments)
@@ -243,7 +252,7 @@ def _wait_for_url(process: "subprocess.Popen[bytes]", said: IO[str]) -> str:
         link = link_in(text)
         if ended:
             raise ServerError(f"the server did not start (exit code {process.returncode}).\n{text.strip()}")
-        if link and _answers(link):
+        if link and answers(link):
             return link
         time.sleep(_POLL_SECONDS)
     raise ServerError(f"the server did not answer within {START_SECONDS:.0f} seconds.\n{_text_of(said).strip()}")
@@ -252,11 +261,3 @@ def _wait_for_url(process: "subprocess.Popen[bytes]", said: IO[str]) -> str:
 def _text_of(said: IO[str]) -> str:
     # At an explicit offset: the server writes through the same open file.
     return _STYLES.sub("", os.pread(said.fileno(), 1 << 20, 0).decode("utf-8", "replace"))
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urlopen(urljoin(url, _HEALTH), timeout=_STOP_SECONDS) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False

@@ -9,15 +9,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
+from threading import Thread
 from urllib.request import urlopen
 
 import pytest
 from rich.console import Console
 
 from stepscope.dashboard.cli.serve import announcement
-from stepscope.dashboard.notebook.magic import iframe, link_in, parse_line
+from stepscope.dashboard.notebook.magic import answers, iframe, link_in, parse_line
 from stepscope.dashboard.notebook.registry import RunningServer, forget, registry_folder, remember, running_servers
 from stepscope.dashboard.server.access import Access
 from stepscope.summary import SummaryWriter
@@ -136,6 +139,18 @@ def test_the_frame_has_the_path_prefix_and_the_token(folder: Path) -> None:
     assert found is not None
     assert re.fullmatch(r"http://localhost:\d+/n/\?token=abcdefgh12345678", found[1])
     kernel.end()
+
+
+def test_no_proxy_is_asked_for_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "healthz").touch()
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path))) as server:
+        Thread(target=server.serve_forever).start()
+        answered = answers(f"http://127.0.0.1:{server.server_port}/")
+        server.shutdown()
+    assert answered
 
 
 def test_the_link_is_not_the_address_of_the_log_directory() -> None:
