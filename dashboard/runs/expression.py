@@ -276,7 +276,8 @@ def resolve(name: str, facts: Facts) -> Field | BuiltIn:
 def _hparam(name: str, facts: Facts) -> HParamField | None:
     if name in facts.hparam_names:
         return HParamField(name)
-    return next((HParamField(own) for own in facts.hparam_names if facts.hparam_titles.get(own) == name), None)
+    titled = [own for own in facts.hparam_names if facts.hparam_titles.get(own) == name]
+    return HParamField(titled[0]) if len(titled) == 1 else None
 
 
 def _metric(name: str, facts: Facts) -> MetricField | None:

@@ -8,6 +8,7 @@ Deno.test("numbers of a column are short and written alike", () => {
   assert.deepEqual(written(0.031234, 0.5, 1, 0.00081372), ["0.03123", "0.5", "1", "0.0008137"]);
   assert.deepEqual(written(8.137e-4, 0.0041739, 4e-5, 1, 0), ["8.14e-4", "4.17e-3", "4e-5", "1e0", "0"]);
   assert.deepEqual(written(12345678, 1234567.5), ["1.23e7", "1.23e6"]);
+  assert.deepEqual(written(20240101, 20240102), ["20,240,101", "20,240,102"]);
   assert.deepEqual(written(null, true, "adam", "-Infinity", "NaN"), ["", "true", "adam", "−∞", "NaN"]);
 });
 

@@ -24,7 +24,7 @@ const NOTATIONS = {
 
 function notationOf(numbers: readonly number[]): keyof typeof NOTATIONS {
   const sizes = numbers.map(Math.abs).filter((size) => size > 0 && Number.isFinite(size));
-  if (numbers.every((value) => Number.isInteger(value) && Math.abs(value) < 1e7)) return "whole";
+  if (numbers.every(Number.isSafeInteger)) return "whole";
   return sizes.some((size) => size >= 1e6 || size < 1e-4) ? "exponent" : "decimal";
 }
 
