@@ -113,9 +113,13 @@ class Series:
         )
 
     @property
-    def epoch(self) -> int:
-        """Equal as long as points were only appended, so that every point keeps its index."""
-        return self.superseded if self.writers == 1 else -self.version
+    def epoch(self) -> tuple[float, int]:
+        """Equal as long as points were only appended, so that every point keeps its index and content.
+
+        It includes the first wall time, which differs if the run was deleted and written again.
+        """
+        first = float(self.wall_times[0]) if len(self) else 0.0
+        return first, self.superseded if self.writers == 1 else -self.version
 
     @cached_property
     def columns(self) -> Columns:

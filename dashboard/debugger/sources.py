@@ -82,7 +82,7 @@ def _listed(snapshot: Snapshot) -> Iterator[DebugSource]:
     for run in snapshot.runs.values():
         if has_recording(run):
             title = snapshot.run_title(run.name)
-            version = tuple(sorted((tag, len(series)) for tag, series in run.series.items()))
+            version = tuple(sorted((tag, series.version) for tag, series in run.series.items()))
             yield DebugSource(f"{run.name}|recording", run.name, title, title, "recording", _newest(run), version, run)
     for dump in dump_sources(snapshot):
         label = f"{dump.title} (TensorFlow)"

@@ -105,7 +105,7 @@ def _of_tensors(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSourc
         for series in run.of_kind(TENSORS):
             if not len(series):
                 continue
-            first = (float(series.wall_times[0]), int(series.steps[0]), series.epoch)
+            first = (int(series.steps[0]), series.epoch)
             shape = learned.get(("tensor", name, series.tag, first), partial(_shape_of, series))
             if shape is not None:
                 yield EmbeddingSource(

@@ -33,8 +33,7 @@ def epoch(series: Series) -> str:
 
     Added points leave it unchanged, so that together with it and the step, an index always means the same.
     """
-    first = float(series.wall_times[0]) if len(series) else 0.0
-    return fingerprint((first, series.epoch))
+    return fingerprint(series.epoch)
 
 
 def pick(total: int, most: int) -> NDArray[np.int64]:

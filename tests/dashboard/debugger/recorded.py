@@ -111,7 +111,8 @@ def write(run: Path, recorded: Recorded) -> None:
     )
     steps = recorded.observed.steps
     writer = EventFileWriter(run)
-    writer.add_event(Event(wall_time=1e9, summary=Summary(value=[debug_catalog(catalog)])), 1e9)
+    begin = float(recorded.observed.wall_times[0])
+    writer.add_event(Event(summary=Summary(value=[debug_catalog(catalog)])), begin)
     begins = np.flatnonzero(np.diff(steps, prepend=np.nan) != 0).tolist()
     for begin, end in pairwise([*begins, len(steps)]):
         part = recorded.observations(begin, end)

@@ -1,14 +1,20 @@
 """Pages of observations, and those before and after a given one."""
 
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from stepscope.dashboard.debugger.filters import ObservationFilter, TensorFilter
 from stepscope.dashboard.debugger.index import CHUNK
 from stepscope.dashboard.debugger.opened import OpenedDebug
+from stepscope.dashboard.debugger.sources import DebugCache, find_debug_source
 from stepscope.summary.debugger.model import WatchedTensor
+from stepscope.summary.logdir import Logdir
 from stepscope.summary.safe_regex import PatternError
-from tests.dashboard.debugger.recorded import Recorded, many, observed
+from tests.dashboard.debugger.recorded import Recorded, many, observed, write
 
 TENSORS = [
     WatchedTensor("conv", "forward", "encoder.conv", "aten.conv2d"),
@@ -103,3 +109,19 @@ def test_another_recording_of_the_same_name_begins_anew() -> None:
     whole = many(2, 100)
     other = many(2, 100, every=3)
     assert OpenedDebug(other, OpenedDebug(whole)).index.steps.tolist() == list(range(0, 300, 3))
+
+
+def test_a_recording_written_again_into_the_same_folder_is_read_again(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    logdir, cache = Logdir(tmp_path), DebugCache()
+
+    def written(name: str, began: float) -> tuple[list[str], list[float]]:
+        shutil.rmtree(run, ignore_errors=True)
+        whole = many(1, 2)
+        again = replace(whole.observed, wall_times=whole.observed.wall_times + began)
+        write(run, Recorded([WatchedTensor(name, "forward", name)], again))
+        found = cache.get(find_debug_source(logdir.update(), "run|recording"))
+        return [tensor.name for tensor in found.data.tensors], found.read(0, 2).wall_times.tolist()
+
+    assert written("first", 0) == (["first"], [1e9, 1e9 + 1])
+    assert written("second", 5_000) == (["second"], [1e9 + 5_000, 1e9 + 5_001])
