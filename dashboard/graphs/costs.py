@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.graphs.tree import Tree
 from stepscope.profiler.trace import Trace
-from stepscope.summary.distinct import distinct_values, numbered
+from stepscope.summary.distinct import Numbered, distinct_values, numbered
 from stepscope.summary.proto.step_stats_pb2 import NodeExecStats, StepStats
 
 MOST_NAMES: Final = 200
@@ -23,7 +23,7 @@ MOST_NAMES: Final = 200
 _NOTES: Final = ("tf_op", "op_name", "node_name", "name", "long_name", "hlo_op", "op")
 """Arguments of slices in which profilers record the graph's node."""
 _MOST_DECODED: Final = 50_000
-"""Maximum distinct names of slices whose arguments are decoded."""
+"""Maximum slices whose arguments are decoded: one of each name, and that many more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +70,10 @@ class _Names:
                 found = self._nodes.get(name.rpartition(":")[2])
         return found
 
+    def first(self, names: Iterable[str]) -> int:
+        """Return the node of the first name that has one; -1 if none has."""
+        return next((node for name in names if (node := self.node(name)) is not None), -1)
+
 
 def costs_of_step_stats(tree: Tree, stats: StepStats, devices: Iterable[str] | None = None) -> Costs:
     """Return the costs in a profiled step.
@@ -111,41 +115,63 @@ def costs_of_trace(tree: Tree, trace: Trace) -> Costs:
     """
     names = _Names(tree)
     table = _Table(len(tree.model))
-    codes, first, of_slice = numbered(trace.name_id)
-    calls = np.bincount(of_slice, minlength=len(codes))
+    by_name = numbered(trace.name_id)
+    codes, of_slice = by_name.distinct, by_name.number
+    nodes = _named_nodes(names, trace, by_name)
+    missed = nodes < 0
+    calls = np.bincount(of_slice[missed], minlength=len(codes))
     durations = np.zeros(len(codes), np.int64)
-    np.add.at(durations, of_slice, trace.duration_ns)
-    time = np.zeros(len(tree.model), np.int64)
+    np.add.at(durations, of_slice[missed], trace.duration_ns[missed])
+    only = np.full(len(codes), -1, np.int64)
     by_op: dict[str, tuple[int, int]] = {}
-    matched = np.zeros(len(codes), np.bool_)
-    rows = zip(codes.tolist(), first.tolist(), calls.tolist(), durations.tolist(), strict=True)
-    for number, (code, slice_, count, duration) in enumerate(rows):
-        name = trace.names[code]
-        node = _noted(names, name, trace.arguments[slice_] if number < _MOST_DECODED else {})
+    for number in np.flatnonzero(calls).tolist():
+        name, count, duration = trace.names[codes[number]], int(calls[number]), int(durations[number])
         alike = names.by_op.get(name) or names.by_op.get(f"aten::{name}") or []
-        if node is None and len(alike) == 1:
-            node = alike[0]
-        if node is not None:
-            time[node] += duration
-            table.calls[node] += count
-            table.matched += count
-            matched[number] = True
+        if len(alike) == 1:
+            only[number] = alike[0]
         elif alike:
             known = by_op.get(name, (0, 0))
             by_op[name] = (known[0] + duration, known[1] + count)
         else:
             table.miss(name, count)
-    lanes = distinct_values(trace.lane[matched[of_slice]]).tolist()
+    nodes = np.where(missed, only[of_slice], nodes)
+    matched = nodes >= 0
+    time = np.zeros(len(tree.model), np.int64)
+    np.add.at(time, nodes[matched], trace.duration_ns[matched])
+    np.add.at(table.calls, nodes[matched], 1)
+    table.matched = int(np.count_nonzero(matched))
+    lanes = distinct_values(trace.lane[matched]).tolist()
     return _joined(tree, table, time, by_op, tuple(dict.fromkeys(trace.lanes[lane].process for lane in lanes)))
 
 
-def _noted(names: _Names, name: str, arguments: Mapping[str, Any]) -> int | None:
-    found = names.node(name)
-    for key in _NOTES if found is None else ():
-        note = arguments.get(key)
-        if isinstance(note, str) and (found := names.node(note)) is not None:
-            return found
-    return found
+def _named_nodes(names: _Names, trace: Trace, by_name: Numbered[np.int32]) -> NDArray[np.int64]:
+    """Return the node that the name or a note of each slice names, int64 ``[n]``; -1 for none.
+
+    Slices with equal names may be of different nodes, as kernels are. Those that are not decoded count for the node of
+    the decoded ones with their name, if these have only one.
+    """
+    of_slice = by_name.number
+    nodes = np.array([names.first((trace.names[code],)) for code in by_name.distinct.tolist()], np.int64)[of_slice]
+    one_each = by_name.first[nodes[by_name.first] < 0][:_MOST_DECODED]
+    is_noted = np.zeros(len(by_name.distinct), np.bool_)
+    for slice_ in one_each.tolist():
+        notes = _notes(trace.arguments[slice_])
+        is_noted[of_slice[slice_]] = bool(notes)
+        nodes[slice_] = names.first(notes)
+    others = np.flatnonzero(is_noted[of_slice] & (nodes < 0))
+    for slice_ in others[:_MOST_DECODED].tolist():
+        nodes[slice_] = names.first(_notes(trace.arguments[slice_]))
+    decoded = np.concatenate([one_each, others[:_MOST_DECODED]])
+    low = np.full(len(by_name.distinct), np.iinfo(np.int64).max)
+    high = np.full(len(by_name.distinct), -1)
+    np.minimum.at(low, of_slice[decoded], nodes[decoded])
+    np.maximum.at(high, of_slice[decoded], nodes[decoded])
+    nodes[others[_MOST_DECODED:]] = np.where(low == high, low, -1)[of_slice[others[_MOST_DECODED:]]]
+    return nodes
+
+
+def _notes(arguments: Mapping[str, Any]) -> list[str]:
+    return [note for key in _NOTES if isinstance(note := arguments.get(key), str)]
 
 
 class _Table:

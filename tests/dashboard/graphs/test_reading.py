@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from stepscope.dashboard.graphs import costs as costs_module
 from stepscope.dashboard.graphs.cards import card_of
 from stepscope.dashboard.graphs.compare import Change, compare
 from stepscope.dashboard.graphs.costs import Costs, costs_of_step_stats, costs_of_trace
@@ -155,6 +156,37 @@ def test_slices_of_a_trace_are_joined_by_name_note_or_operation() -> None:
         "other": (6_000, 0, 1, 1),
     }
     assert (costs.matched, costs.unmatched_names) == (4, ("wait",))
+
+
+@pytest.mark.parametrize(
+    ("most_decoded", "expected", "unmatched"),
+    [
+        (100, {"net/y/(y)": 500, "other": 1_010, "net/y/act": 110_000}, ()),
+        (2, {"net/y/(y)": 500, "other": 10, "net/y/act": 110_000}, ("gemm",)),
+    ],
+)
+def test_kernels_with_one_name_count_for_the_nodes_in_their_notes(
+    monkeypatch: pytest.MonkeyPatch, most_decoded: int, expected: dict[str, int], unmatched: tuple[str, ...]
+) -> None:
+    """Those beyond the maximum count only if all others with their name have one node."""
+    monkeypatch.setattr(costs_module, "_MOST_DECODED", most_decoded)
+    net = tree(NET)
+    kernels = [
+        ("gemm", 100, "net/y:MatMul"),
+        ("gemm", 10, "other:Neg"),
+        ("gemm", 400, "net/y:MatMul"),
+        ("gemm", 1_000, "other:Neg"),
+        ("relu", 10_000, "net/y/act:Relu"),
+        ("relu", 100_000, "net/y/act:Relu"),
+    ]
+    events = [
+        {"ph": "X", "pid": 1, "tid": 1, "ts": 1_000_000 * i, "name": name, "dur": duration, "args": {"tf_op": note}}
+        for i, (name, duration, note) in enumerate(kernels)
+    ]
+    costs = costs_of_trace(net, read_trace(json.dumps({"traceEvents": events}).encode(), name="t.trace.json"))
+
+    assert {path: int(costs.time_ns[net.entry_of[path]]) // 1_000 for path in expected} == expected
+    assert (costs.matched, costs.unmatched_names) == (len(kernels) - len(unmatched), unmatched)
 
 
 def test_graphs_are_compared_node_by_node() -> None:
