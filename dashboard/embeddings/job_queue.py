@@ -47,24 +47,25 @@ class Jobs(WorkerPool):
             JobError: too many jobs are waiting.
         """
         with self._lock:
-            known = self._known(plan)
-        if known is not None:
-            return known, known.state == "done"
-        found = self._from_files(plan.key, plan)
+            job = self._known(plan)
+        job = job or self._from_files(plan.key, plan)
         with self._lock:
             # Another caller may have asked for the same meanwhile.
-            known = self._known(plan)
-            if known is not None:
-                return known, known.state == "done"
-            if found is None and sum(job.state in UNFINISHED for job in self._jobs.values()) >= MOST_UNFINISHED:
-                raise JobError("Too many computations are waiting. Cancel some, or wait until they are done.")
-            job = self._jobs[plan.key] = found or planned(plan)
-            if found is None:
+            job = self._known(plan) or job
+            done = job is not None and job.state == "done"
+            if job is None:
+                if sum(each.state in UNFINISHED for each in self._jobs.values()) >= MOST_UNFINISHED:
+                    raise JobError("Too many computations are waiting. Cancel some, or wait until they are done.")
+                job = planned(plan)
                 self._prepare(job)
+            self._jobs[plan.key] = job
             self._forget()
-        if found is not None and plan.finish is not None and found.state == "done":
-            found.answer |= plan.finish(found.arrays)
-        return job, found is not None and found.state == "done"
+        if done and plan.finish is not None:
+            # Another result may have taken the place of what this one made.
+            answer = plan.finish(job.arrays)
+            with self._lock:
+                job.answer |= answer
+        return job, done
 
     def is_known(self, plan: Plan) -> bool:
         """Return whether a plan is done or in progress, so that its job need not be started."""

@@ -109,6 +109,26 @@ def test_the_same_plan_is_the_same_job(make_jobs: Callable[..., Jobs]) -> None:
     assert (third is first, cached) == (True, True)
 
 
+def test_a_known_result_is_shown_again_in_place_of_another(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    columns: dict[str, list[int]] = {}
+
+    def clusters(seed: int) -> Plan:
+        def finish(found: Arrays) -> dict[str, Any]:
+            columns["k-means"] = found["labels"].tolist()
+            return {"column": "k-means"}
+
+        labels = np.array([seed, 1 - seed])
+        return Plan(key_of(seed), {}, (), lambda holder, files: Prepared(None, {"labels": labels}), finish)
+
+    shown = []
+    for seed in (0, 1, 0):
+        job, cached = jobs.submit(clusters(seed))
+        settled(jobs, job.key)
+        shown.append((cached, columns["k-means"]))
+    assert shown == [(False, [0, 1]), (False, [1, 0]), (True, [0, 1])]
+
+
 def test_at_most_two_run_and_the_others_wait_in_order(make_jobs: Callable[..., Jobs]) -> None:
     jobs = make_jobs()
     first, second = (running(jobs, tsne_plan(ENDLESS, seed=seed)) for seed in (1, 2))
