@@ -78,13 +78,11 @@ class Jobs(WorkerPool):
         """Return a job by its key; raises JobError if it no longer exists."""
         with self._lock:
             job = self._jobs.get(key)
+        job = job or self._from_files(key, None)
         if job is None:
-            job = self._from_files(key, None)
-            if job is None:
-                raise JobError("This computation no longer exists. Start it again.")
-            with self._lock:
-                job = self._jobs.setdefault(key, job)
+            raise JobError("This computation no longer exists. Start it again.")
         with self._lock:
+            job = self._jobs.setdefault(key, job)
             job.requested = time.monotonic()
             self._jobs.move_to_end(key)
         return job

@@ -129,6 +129,28 @@ def test_a_known_result_is_shown_again_in_place_of_another(make_jobs: Callable[.
     assert shown == [(False, [0, 1]), (False, [1, 0]), (True, [0, 1])]
 
 
+def test_a_job_that_is_dropped_while_it_is_looked_up_is_still_found(
+    make_jobs: Callable[..., Jobs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = make_jobs()
+    job, _ = jobs.submit(Plan(key_of("a"), {}, (), lambda holder, files: Prepared(None)))
+    settled(jobs, job.key)
+
+    class Dropping:
+        """The lock, with a thread that drops all jobs whenever it is released."""
+
+        def __enter__(self) -> None:
+            lock.acquire()
+
+        def __exit__(self, *error: object) -> None:
+            jobs._jobs.clear()
+            lock.release()
+
+    lock = jobs._lock
+    monkeypatch.setattr(jobs, "_lock", Dropping())
+    assert jobs.find(job.key) is job
+
+
 def test_at_most_two_run_and_the_others_wait_in_order(make_jobs: Callable[..., Jobs]) -> None:
     jobs = make_jobs()
     first, second = (running(jobs, tsne_plan(ENDLESS, seed=seed)) for seed in (1, 2))
