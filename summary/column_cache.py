@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.cache_folder import delete_unused
 from stepscope.summary.contents import Damage
 from stepscope.summary.event_file import FileState, SessionStart
 from stepscope.summary.points import TagState
@@ -60,7 +61,6 @@ _FIRST_BYTES: Final = 1 << 13
 _TAGS_READ_ALONE: Final = 3
 """Tags of a file whose points are read one tag at a time, on request; after that, all others are read at once."""
 _DAY: Final = 86400
-_UNUSED_SECONDS: Final = 30 * _DAY
 _MOST_BYTES: Final = 4 << 30
 """Total size beyond which the least recently used files are deleted."""
 _log: Final = logging.getLogger(__name__)
@@ -141,7 +141,7 @@ class ColumnCache:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self._pruned:
                 self._pruned = True
-                self._prune()
+                delete_unused(self.folder, _MOST_BYTES)
             with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as stream:
                 try:
                     for piece in _encoded(address, found, state, tags):
@@ -157,17 +157,6 @@ class ColumnCache:
 
     def _path(self, address: str) -> str:
         return os.path.join(self.folder, hashlib.blake2b(os.fsencode(address), digest_size=20).hexdigest())
-
-    def _prune(self) -> None:
-        """Delete files that have long been unused, and the oldest ones beyond a total size."""
-        with os.scandir(self.folder) as entries:
-            files = sorted(((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries), reverse=True)
-        total = 0
-        for used, size, path in files:
-            total += size
-            if total > _MOST_BYTES or time.time() - used > _UNUSED_SECONDS:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
 
 
 def _encoded(address: str, found: FoundFile, state: FileState, tags: Sequence[TagState]) -> list[bytes]:

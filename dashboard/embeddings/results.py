@@ -10,7 +10,6 @@ import math
 import os
 import re
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +20,11 @@ import orjson
 
 from stepscope.dashboard.embeddings.worker_protocol import KINDS, Arrays
 from stepscope.dashboard.server.binary import ColumnPack, unpack
-from stepscope.summary.cache_folder import cache_folder
+from stepscope.summary.cache_folder import cache_folder, delete_unused
 from stepscope.summary.records import crc32c
 
 _MAGIC: Final = b"stepscope result 1\n\0\0\0\0\0"
 _PREFIX_BYTES: Final = len(_MAGIC) + 8
-_DAY: Final = 86_400
-_UNUSED_SECONDS: Final = 30 * _DAY
 LARGEST_FILE: Final = 512 << 20
 MOST_BYTES: Final = 2 << 30
 """Maximum bytes of all files; beyond this, the least recently used are deleted."""
@@ -110,22 +107,10 @@ class ResultFiles:
                 except BaseException:
                     os.unlink(stream.name)
                     raise
-            self._prune()
+            delete_unused(self.folder, self._most_bytes)
         except OSError as error:
             self._refused = True
             _log.warning("no projections are kept, as %s cannot be written: %s", self.folder, error)
-
-    def _prune(self) -> None:
-        """Delete files that have not been used for long, and the oldest beyond the maximum size."""
-        assert self.folder is not None
-        with os.scandir(self.folder) as entries:
-            files = sorted(((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries), reverse=True)
-        total = 0
-        for used, size, path in files:
-            total += size
-            if total > self._most_bytes or time.time() - used > _UNUSED_SECONDS:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
 
 
 def _encoded(key: str, result: Result) -> bytes:

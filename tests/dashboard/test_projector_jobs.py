@@ -374,6 +374,15 @@ def test_the_results_used_longest_ago_are_deleted(tmp_path: Path) -> None:
     assert [files.load(key) is not None for key in keys] == [False, True, True]
 
 
+def test_results_are_kept_while_another_server_deletes_files(tmp_path: Path) -> None:
+    (tmp_path / "deleted meanwhile").symlink_to(tmp_path / "gone")
+    files = ResultFiles(tmp_path)
+    keys = [key_of(number) for number in range(2)]
+    for key in keys:
+        files.store(key, Result({}, {}))
+    assert [files.load(key) for key in keys] == [Result({}, {})] * 2
+
+
 def test_waiting_holds_no_thread_and_ends_with_news(make_jobs: Callable[..., Jobs]) -> None:
     jobs = make_jobs()
     key = running(jobs, tsne_plan(ENDLESS))
