@@ -55,12 +55,16 @@ class DerivedColumns:
         return name
 
     def of(self, dataset: Dataset) -> tuple[Column, ...]:
-        """Return the computed columns of a dataset, the oldest first; none if its points have changed."""
+        """Return the computed columns of a dataset, the oldest first; none if its points have changed.
+
+        Those whose names columns of the files have, as of metadata that was dropped later, are left out.
+        """
         with self._lock:
             kept = self._kept.get((dataset.id, dataset.step))
             if kept is None or kept.digest != dataset.digest:
                 return ()
-            return tuple(kept.columns.values())
+            taken = {own.name for own in dataset.columns}
+            return tuple(column for name, column in kept.columns.items() if name not in taken)
 
     def all_of(self, dataset: Dataset) -> tuple[Column, ...]:
         """Return the columns of the files, then the computed ones."""

@@ -16,9 +16,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from stepscope.dashboard.embeddings import plans, quality_and_clusters
+from stepscope.dashboard.embeddings.columns import column_of_texts
 from stepscope.dashboard.embeddings.job_queue import Jobs
 from stepscope.dashboard.embeddings.methods import SETTINGS as KINDS
 from stepscope.dashboard.embeddings.quality_and_clusters import HdbscanSettings, KmeansSettings
+from stepscope.dashboard.embeddings.requests import EmbeddingRequests
 from stepscope.dashboard.embeddings.uploads import Uploads
 from stepscope.dashboard.panels.projector.panel import ProjectorPanel
 from stepscope.dashboard.panels.registry import companion_patterns
@@ -593,6 +595,20 @@ def test_a_file_is_dropped_with_its_metadata(client: TestClient) -> None:
         "values": {"name": "c", "size": "3"},
         "norm": pytest.approx((6**2 + 7**2 + 8**2) ** 0.5),
     }
+
+
+def test_a_computed_column_that_dropped_metadata_has_too_is_listed_once(client: TestClient, live: Live) -> None:
+    id = client.post("/api/projector/drop?name=p.npy", content=npy(2), headers=FILE).json()["id"]
+    requested = EmbeddingRequests(live)
+    assert requested.derived.add(requested.dataset(id), column_of_texts("group", ["a", "b"])) == "group"
+    client.post(
+        "/api/projector/drop_metadata",
+        params={"id": id, "name": "m.tsv"},
+        content=b"group\tsize\na\t1\nb\t2\n",
+        headers=FILE,
+    )
+    columns = ask(client, "dataset", id=id)["columns"]
+    assert [(column["name"], column["derived"]) for column in columns] == [("group", False), ("size", False)]
 
 
 def test_a_file_that_cannot_be_taken_is_refused(live: Live) -> None:

@@ -123,7 +123,10 @@ def _add_lists(router: APIRouter, requested: EmbeddingRequests) -> None:
             if len(found.rows)
             else [],
             "problems": [{"kind": p.kind, "message": p.message, "count": p.count} for p in found.problems],
-            "columns": [_described(column, found, requested) for column in requested.derived.all_of(found)],
+            "columns": [
+                *(_described(column, derived=False) for column in found.columns),
+                *(_described(column, derived=True) for column in requested.derived.of(found)),
+            ],
             "sprite": None
             if sprite is None
             else {
@@ -138,7 +141,7 @@ def _add_lists(router: APIRouter, requested: EmbeddingRequests) -> None:
         return json_answer(request, reported)
 
 
-def _described(column: Column, dataset: Dataset, requested: EmbeddingRequests) -> messages.ColumnInfo:
+def _described(column: Column, *, derived: bool) -> messages.ColumnInfo:
     low = high = None
     if column.numbers is not None:
         known = column.numbers[np.isfinite(column.numbers)]
@@ -155,7 +158,7 @@ def _described(column: Column, dataset: Dataset, requested: EmbeddingRequests) -
         "minimum": low,
         "maximum": high,
         "missing": missing,
-        "derived": column in requested.derived.of(dataset),
+        "derived": derived,
     }
 
 
