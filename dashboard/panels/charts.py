@@ -1,6 +1,7 @@
 """Shared parts of panels whose cards are charts; ``web/cards/plotly.ts`` is the browser side."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,6 +42,14 @@ def chart_body(data_id: dict[str, str]) -> html.Div:
     return html.Div(graph, className="chart")
 
 
-def utc_offset() -> float:
-    """Return seconds to add to wall times so that Plotly, which has no time zones, prints the server's local time."""
-    return float(time.localtime().tm_gmtoff)
+def local_milliseconds(wall_times: Iterable[float]) -> list[float]:
+    """Return wall times as Plotly, which has no time zones, prints the server's local times."""
+    return [(wall_time + _utc_offset(wall_time)) * 1000.0 for wall_time in wall_times]
+
+
+def _utc_offset(wall_time: float) -> int:
+    try:
+        return time.localtime(wall_time).tm_gmtoff
+    except (ValueError, OverflowError, OSError):
+        # NaN, infinity, or beyond the system's calendar.
+        return 0

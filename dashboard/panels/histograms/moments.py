@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.panels.charts import local_milliseconds
 from stepscope.dashboard.panels.histograms.buckets import Cleaned, clean
 from stepscope.dashboard.panels.steps import pick
 from stepscope.dashboard.server.numbers import count, counted
@@ -68,12 +69,10 @@ class ChartSettings:
     """Whether heights are on a logarithmic scale."""
     reach: tuple[float, float] | None = None
     """Minimum range of values that a chart shows, so that several share one scale; None for the chart's own range."""
-    utc_offset: float = 0.0
-    """Seconds to add to a wall time so that Plotly, which knows no time zones, prints local time."""
 
 
 def places(moments: Sequence[Moment], first: float, settings: ChartSettings) -> tuple[list[float], str]:
-    """Return the positions of moments on the axis, and the unit of relative time.
+    """Return the positions of moments on the axis, and the unit of relative time; wall times are local times.
 
     Args:
         moments: the moments, in order.
@@ -89,7 +88,7 @@ def places(moments: Sequence[Moment], first: float, settings: ChartSettings) -> 
             divisor, unit = next(((size, name) for least, size, name in _UNITS if longest >= least), (1.0, "s"))
             return [s / divisor for s in seconds], unit
         case "wall":
-            return [(m.wall_time + settings.utc_offset) * 1000.0 for m in moments], ""
+            return local_milliseconds([m.wall_time for m in moments]), ""
         case _:
             assert_never(settings.axis)
 

@@ -13,7 +13,7 @@ from stepscope.dashboard.page.controls import segmented, setting_id, switch, tag
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.card_panel import CardPanel
 from stepscope.dashboard.panels.cards import FULL_WIDTH, Action, Draw, Shown, pair_keys, pair_of, tag_keys, titled_card
-from stepscope.dashboard.panels.charts import Chart, chart_body, utc_offset
+from stepscope.dashboard.panels.charts import Chart, chart_body
 from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
 from stepscope.dashboard.panels.histograms.figures import histogram_chart, runs_chart
@@ -262,7 +262,7 @@ def step_range(view: View) -> StepRange:
 
 
 def chart_settings(view: View) -> ChartSettings:
-    """Return the view's chart settings; wall time is printed in the server's time zone."""
+    """Return the view's chart settings."""
     return ChartSettings(
         mode=cast(Mode, MODE.of(view)),
         axis=cast(Axis, AXIS.of(view)),
@@ -270,7 +270,6 @@ def chart_settings(view: View) -> ChartSettings:
         bin_count=int(BIN_COUNT.of(view)),
         height=cast(Height, HEIGHT.of(view)),
         log=LOG.of(view),
-        utc_offset=utc_offset(),
     )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.page.colors import RunColor, Scheme
 from stepscope.dashboard.page.theme import chart_layout, ink
-from stepscope.dashboard.panels.charts import Chart
+from stepscope.dashboard.panels.charts import Chart, local_milliseconds
 from stepscope.dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve
 from stepscope.dashboard.panels.pr_curves.messages import TrackMeta
 from stepscope.dashboard.server.arrays import typed, typed_for_screen
@@ -123,17 +123,14 @@ def roc_chart(runs: Sequence[RunCurve], scheme: Scheme) -> Chart:
     return Chart({"data": traces, "layout": layout}, note)
 
 
-def track_chart(
-    tracks: Sequence[RunTrack], metric: Metric, axis: Axis, scheme: Scheme, *, utc_offset: float = 0.0
-) -> Chart:
+def track_chart(tracks: Sequence[RunTrack], metric: Metric, axis: Axis, scheme: Scheme) -> Chart:
     """Plot one metric of every curve over steps or time, one line per run.
 
     Args:
         tracks: the tracks, in order.
         metric: the metric that ``tracks`` hold.
-        axis: steps, time since each run's first point, or wall time.
+        axis: steps, time since each run's first point, or wall time in the server's time zone.
         scheme: light or dark.
-        utc_offset: seconds to add to a wall time so that Plotly prints local time.
     """
     layout = chart_layout(scheme)
     layout["uirevision"] = f"steps{axis}{metric}"
@@ -147,7 +144,7 @@ def track_chart(
     traces = []
     for track in tracks:
         color = track.color.on(scheme)
-        x = _places(track, axis, divisor, utc_offset)
+        x = _places(track, axis, divisor)
         meta: TrackMeta = {
             "role": "track",
             "run": track.run,
@@ -170,14 +167,14 @@ def track_chart(
     return Chart({"data": traces, "layout": layout}, _track_note(tracks))
 
 
-def _places(track: RunTrack, axis: Axis, divisor: float, utc_offset: float) -> NDArray[np.float64]:
+def _places(track: RunTrack, axis: Axis, divisor: float) -> NDArray[np.float64]:
     match axis:
         case "step":
             return track.steps.astype(np.float64)
         case "relative":
             return (track.wall_times - track.wall_times[:1]) / divisor
         case "wall":
-            return (track.wall_times + utc_offset) * 1000.0
+            return np.array(local_milliseconds(track.wall_times.tolist()))
         case _:
             assert_never(axis)
 

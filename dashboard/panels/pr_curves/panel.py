@@ -13,7 +13,7 @@ from stepscope.dashboard.page.controls import segmented, switch, tag_filter_inpu
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.card_panel import CardPanel
 from stepscope.dashboard.panels.cards import FULL_WIDTH, Action, Draw, Shown, expected, pair_key, tag_keys, titled_card
-from stepscope.dashboard.panels.charts import chart_body, utc_offset
+from stepscope.dashboard.panels.charts import chart_body
 from stepscope.dashboard.panels.pr_curves.curves import Curve, check
 from stepscope.dashboard.panels.pr_curves.figures import (
     METRIC_NAMES,
@@ -133,7 +133,7 @@ def draw(tag: str, on: Draw) -> dict[str, Any]:
     if kind == "steps":
         metric, axis = cast(Metric, METRIC.of(on.view)), cast(Axis, AXIS.of(on.view))
         tracks = [track(series, on.colors[series.run], metric) for series in found]
-        chart = track_chart(tracks, metric, axis, on.scheme, utc_offset=utc_offset())
+        chart = track_chart(tracks, metric, axis, on.scheme)
         return chart.with_meta(**card_meta(kind, [], []))
     apart = SLIDER.of(on.view) == "run"
     steps = {series.run: wanted_step(tag, series.run, on.view) for series in found}
