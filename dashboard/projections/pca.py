@@ -1,7 +1,9 @@
 """Principal component analysis."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from threading import RLock
 from typing import Final, TypeVar
 
 import numpy as np
@@ -27,6 +29,14 @@ _FEWEST_ROWS: Final = 2048
 """Minimum rows of a part that is worth a thread."""
 _NOISE: Final = 1e-28
 """Fraction of the squared mean: the variance that rounding in float64 leaves in a constant column."""
+_LIMITED: Final = RLock()
+"""Held while linear algebra is limited: of limits that overlap, the last to end would restore the other's limit."""
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    with _LIMITED, threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ def pca(points: Points, components: int = 10, *, seed: int = 0) -> Pca:
     k = min(components, n, d)
     exact = min(n, d) <= WIDEST
     shared = min(n, d) <= _NARROW
-    with threadpool_limits(1 if shared else None, user_api="blas"):
+    with _one_thread() if shared else nullcontext():
         mean = mean_of(points)
         if k == 0:
             sums, axes, total = np.zeros(0), np.zeros((0, d)), 0.0
@@ -103,7 +113,7 @@ def projected(points: Points, mean: NDArray[np.float64], axes: NDArray[np.float6
         for rows in row_blocks(end - begin, points.shape[1], begin=begin):
             out[rows] = as_float32((points[rows] - mean) @ axes.T)
 
-    with threadpool_limits(1, user_api="blas"):
+    with _one_thread():
         _by_parts(len(points), project)
     return out
 

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
+from threadpoolctl import threadpool_info
 
 from stepscope.dashboard.projections import pca as pca_module
 from stepscope.dashboard.projections.base import Points
@@ -99,6 +102,13 @@ def test_reads_points_that_cannot_be_written() -> None:
     points = made(50, 4)
     points.setflags(write=False)
     assert pca(points, 2).coordinates.shape == (50, 2)
+
+
+def test_calls_from_many_threads_leave_linear_algebra_its_threads() -> None:
+    before = threadpool_info()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(pca, [made(30, 3)] * 100))
+    assert threadpool_info() == before
 
 
 def test_says_which_number_is_wrong() -> None:
