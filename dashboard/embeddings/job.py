@@ -194,7 +194,7 @@ class Job:
         return (self.place + share) / len(self.pictures)
 
     def _speed(self) -> tuple[float | None, float | None]:
-        """Return updates per second and the remaining seconds."""
+        """Return updates per second and the remaining seconds over all pictures."""
         if self.state != "running" or len(self.times) < 2:
             return None, None
         (first, from_iteration), (last, to_iteration) = self.times[0], self.times[-1]
@@ -202,7 +202,8 @@ class Job:
             return None, None
         speed = (len(self.times) - 1) / (last - first)
         done = (to_iteration - from_iteration) / (last - first)
-        left = (self.total - self.iteration) / done if done > 0 and self.total else None
+        unfinished = max(len(self.pictures) - self.place, 1)
+        left = (unfinished * self.total - self.iteration) / done if done > 0 and self.total else None
         return round(speed, 2), None if left is None else round(max(left, 0.0), 1)
 
     def result(self) -> Result:

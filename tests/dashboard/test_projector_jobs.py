@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
-from stepscope.dashboard.embeddings.job import JobError, Plan, PlannedPicture, Prepared
+from stepscope.dashboard.embeddings.job import JobError, Plan, PlannedPicture, Prepared, planned
 from stepscope.dashboard.embeddings.job_queue import Jobs
 from stepscope.dashboard.embeddings.point_files import PointFiles
 from stepscope.dashboard.embeddings.results import Result, ResultFiles, key_of
@@ -250,6 +250,18 @@ def test_pictures_are_worked_out_from_the_last_to_the_first(make_jobs: Callable[
     assert float(np.median(np.abs(pictures[1] - pictures[2]))) < size / 4
     with pytest.raises(JobError, match="The computation has 3 views; there is no number 3"):
         jobs.reported(job.key, 3)
+
+
+def test_the_time_that_is_left_is_that_of_all_pictures() -> None:
+    job = planned(tsne_plan(100, pictures=3))
+    job.state, job.place, job.iteration, job.total = "running", 1, 40, 100
+    job.times.extend([(7.0, 20), (9.0, 40)])
+    told = job.reported(1)
+    assert {name: told[name] for name in ("progress", "updates_per_second", "seconds_left")} == {
+        "progress": pytest.approx(1.4 / 3),
+        "updates_per_second": 0.5,
+        "seconds_left": 16.0,
+    }
 
 
 def test_a_cancelled_job_starts_anew(make_jobs: Callable[..., Jobs]) -> None:
