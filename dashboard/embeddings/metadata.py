@@ -139,7 +139,13 @@ def _csv_lines(content: bytes) -> list[list[str]]:
     text = content.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
-    return [line for line in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if line]
+    lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    if any(len(line) > 1 for line in lines):
+        return [line for line in lines if line]
+    # In a single column, a blank line is an empty label, except at the end.
+    while lines and not lines[-1]:
+        lines.pop()
+    return [line or [""] for line in lines]
 
 
 def _of_table(

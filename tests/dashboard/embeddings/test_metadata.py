@@ -79,6 +79,19 @@ def test_csv_json_and_parquet() -> None:
     assert seen(b"junk", 3, "m.parquet")[0] == {}
 
 
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        ("a\n\nc\n\n", {"label": ["a", "", "c"]}),
+        ("\nb\nc\n", {"label": ["", "b", "c"]}),
+        ("name\na\n\nc\n", {"name": ["a", "", "c"]}),
+        ("name,of\na,x\n\nb,y\nc,z\n\n", {"name": ["a", "b", "c"], "of": ["x", "y", "z"]}),
+    ],
+)
+def test_blank_lines_of_csv_are_empty_labels_in_a_single_column(content: str, columns: dict[str, list[str]]) -> None:
+    assert seen(content, 3, "m.csv")[0] == columns
+
+
 @settings(max_examples=300)
 @given(
     st.binary(max_size=80) | st.text(max_size=80).map(str.encode) | st.text("a1\t\n,\"'", max_size=60).map(str.encode),
