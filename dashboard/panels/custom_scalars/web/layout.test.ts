@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Category, type Chart, newCategory, newChart, programOf, read, written } from "./layout.ts";
+import { type Category, type Chart, type Margin, newCategory, newChart, programOf, read, written } from "./layout.ts";
 import type { SentLayout } from "./messages.generated.ts";
 
 const SENT: SentLayout = {
@@ -81,4 +81,20 @@ Deno.test("a program has every chart of those with one title, or none", () => {
   const category = { title: "All", closed: false, charts: ["", "", "loss", "loss", "loss"].map(chart) };
   const titles = programOf([category, { ...category, charts: [chart("loss")] }]).match(/(?<=^ {12}").*(?=": \[$)/gm);
   assert.deepEqual(titles, ["", "(2)", "loss", "loss (2)", "loss (3)", "loss (4)"]);
+});
+
+Deno.test("a program has a chart for each line with margins, and everything in the order of the layout", () => {
+  const margin = (name: string): Margin => ({ value: name, lower: `${name}-`, upper: `${name}+` });
+  const charts: Chart[] = [
+    { title: "loss", kind: "margin", series: [margin("a"), margin("b")] },
+    { title: "10", kind: "multiline", tags: ["c"] },
+    { title: "2", kind: "multiline", tags: ["d"] },
+  ];
+  const layout = [{ title: "B", closed: false, charts }, { title: "1", closed: false, charts: charts.slice(1, 2) }];
+  assert.equal(
+    programOf(layout).replaceAll(/\s+/g, " "),
+    'from stepscope import SummaryWriter with SummaryWriter("logs") as writer: writer.add_custom_scalars({ "B": { ' +
+      '"loss": [ "Margin", [ "a", "a-", "a+" ] ], "loss (2)": [ "Margin", [ "b", "b-", "b+" ] ], ' +
+      '"10": [ "Multiline", [ "c" ] ], "2": [ "Multiline", [ "d" ] ] }, "1": { "10": [ "Multiline", [ "c" ] ] } }) ',
+  );
 });

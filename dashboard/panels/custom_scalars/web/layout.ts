@@ -32,12 +32,11 @@ function filled(categories: readonly Category[]): Category[] {
       ? { ...chart, series: chart.series.filter(({ value }) => value) }
       : { ...chart, tags: chart.tags.filter(Boolean) };
   return categories
-    .map((category) => ({ ...category, charts: category.charts.map(full).filter((chart) => lines(chart).length) }))
+    .map((category) => ({ ...category, charts: category.charts.map(full).filter(hasLines) }))
     .filter(({ charts }) => charts.length);
 }
 
-const lines = (chart: Chart): string[] =>
-  chart.kind === "margin" ? chart.series.flatMap(({ value, lower, upper }) => [value, lower, upper]) : chart.tags;
+const hasLines = (chart: Chart): boolean => (chart.kind === "margin" ? chart.series : chart.tags).length > 0;
 
 /** The layout in the form that the server accepts. */
 export const written = (categories: readonly Category[]): SentLayout => ({
@@ -53,21 +52,35 @@ export const written = (categories: readonly Category[]): SentLayout => ({
 });
 
 /** The title, with a number if others have it too: the charts of a program are told apart by their titles. */
-function distinct(title: string, known: Readonly<Record<string, unknown>>): string {
+function distinct(title: string, known: ReadonlyMap<string, string>): string {
   let found = title;
-  for (let number = 2; Object.hasOwn(known, found); number += 1) found = `${title} (${number})`.trim();
+  for (let number = 2; known.has(found); number += 1) found = `${title} (${number})`.trim();
   return found;
 }
 
+/** A chart as `add_custom_scalars` takes it, which has one line in a chart with margins: several charts for several. */
+const chartsOfProgram = (chart: Chart): [kind: string, tags: string[]][] =>
+  chart.kind === "margin"
+    ? chart.series.map(({ value, lower, upper }) => ["Margin", [value, lower, upper]])
+    : [["Multiline", chart.tags]];
+
+/** A dict in the order of its entries, whose values are written already: objects put keys that are integers first. */
+const dictOf = (entries: ReadonlyMap<string, string>): string => {
+  const lines = [...entries].map(([key, value]) => `\n${JSON.stringify(key)}: ${value}`);
+  return `{${lines.join(",").replaceAll("\n", "\n    ")}\n}`;
+};
+
 /** A program that writes the layout. */
 export function programOf(categories: readonly Category[]): string {
-  const layout: Record<string, Record<string, [string, string[]]>> = {};
+  const layout = new Map<string, Map<string, string>>();
   for (const { title, charts } of filled(categories)) {
-    const known = (layout[title] ??= {});
+    const known = layout.get(title) ?? new Map<string, string>();
+    layout.set(title, known);
     for (const chart of charts) {
-      known[distinct(chart.title, known)] = [chart.kind === "margin" ? "Margin" : "Multiline", lines(chart)];
+      for (const one of chartsOfProgram(chart)) known.set(distinct(chart.title, known), JSON.stringify(one, null, 4));
     }
   }
-  const text = JSON.stringify(layout, null, 4).replaceAll("\n", "\n    ");
+  const dicts = new Map([...layout].map(([title, charts]) => [title, dictOf(charts)]));
+  const text = dictOf(dicts).replaceAll("\n", "\n    ");
   return `from stepscope import SummaryWriter\n\nwith SummaryWriter("logs") as writer:\n    writer.add_custom_scalars(${text})\n`;
 }
