@@ -517,6 +517,19 @@ def test_keys_move_the_cursor_and_zoom(blank: Page) -> None:
     assert call(blank, "document.querySelector('.chart').getAttribute('aria-label')") == "Line chart of a"
 
 
+def test_keys_begin_at_the_first_and_the_last_point_in_view(blank: Page) -> None:
+    show(blank, RAMP, HOOKS)
+    blank.focus(".chart")
+    for key, zoom in (("ArrowRight", "[2.4, 7.6]"), ("ArrowLeft", "[4.4, 6.6]"), ("ArrowRight", "[8.2, 9.8]")):
+        call(blank, f"chart.setZoom({{x: {zoom}}})")
+        drawn(blank)
+        blank.keyboard.press(key)
+    call(blank, "chart.setZoom({x: [1.2, 1.8]})")
+    drawn(blank)
+    blank.keyboard.press("ArrowRight")
+    assert events(blank, "cursor") == [["cursor", 3, 3], ["cursor", 6, 6], ["cursor", 9, 9]]
+
+
 def test_a_chart_follows_the_size_of_its_element_and_leaves_it_empty(blank: Page) -> None:
     show(blank, RAMP)
     blank.evaluate("document.querySelector('.chart').style.width = '300px'")

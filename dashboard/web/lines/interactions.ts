@@ -4,7 +4,7 @@ import type { AxisName, Line, Scene, Zoom } from "./scene.ts";
 import { bind, type Bindings } from "../core/commands.ts";
 import { loop } from "./loop.ts";
 import { movedRange, type Range, type Scale, usableRange, zoomedRange } from "./scale.ts";
-import { nearestIndex } from "./points.ts";
+import { inView, nearestIndex } from "./points.ts";
 
 /** In pixels: a shorter drag is a click; one that is narrower than FLAT in a direction does not zoom in it. */
 const STILL = 4;
@@ -272,15 +272,17 @@ export class Hand {
     const line = pool.reduce<Line | null>((most, next) => (!most || next.x.length > most.x.length ? next : most), null);
     if (!line || !line.x.length) return;
     const [lo, hi] = chart.ranges.x;
-    const start = way > 0 ? lo : hi;
-    let index = nearestIndex(line.x, chart.cursor === null ? start : chart.cursor);
-    if (chart.cursor !== null) {
+    const isShown = (x: number) => x >= lo && x <= hi;
+    const [from, to] = inView(line.x, lo, hi);
+    let index = way > 0 ? from : to - 1;
+    if (chart.cursor !== null && isShown(chart.cursor)) {
+      index = nearestIndex(line.x, chart.cursor);
       const here = line.x[index];
       do index += way; while (index > 0 && index < line.x.length - 1 && line.x[index] === here);
-    }
-    index = Math.min(Math.max(index, 0), line.x.length - 1);
+      index = Math.min(Math.max(index, 0), line.x.length - 1);
+    } else while (index >= from && index < to && !isShown(line.x[index])) index += way;
     const x = line.x[index];
-    if (!(x >= lo && x <= hi)) return;
+    if (!isShown(x)) return;
     chart.showCursor(x);
     this.inside = true;
     this.call("onCursor", x, line.y[index], event);
