@@ -425,6 +425,26 @@ def test_escape_ends_a_drag_and_shift_moves(blank: Page) -> None:
     assert events(blank, "zoom") == [["zoom", ["x", "y"]]]
 
 
+def test_a_finger_zooms_and_two_do_not(blank: Page) -> None:
+    show(blank, RAMP, HOOKS)
+    client = blank.context.new_cdp_session(blank)
+
+    def touch(kind: str, *places: int) -> None:
+        points = [dict(zip("xy", call(blank, f"at({place}, 5)"), strict=True)) for place in places]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 4)
+    touch("touchStart", 4, 6)
+    touch("touchMove", 2, 8)
+    touch("touchEnd")
+    touch("touchStart", 2)
+    touch("touchMove", 6)
+    touch("touchEnd")
+    drawn(blank)
+    assert events(blank, "zoom") == [["zoom", ["x"]]]
+    assert call(blank, "chart.visibleRange().x") == pytest.approx([2, 6], abs=0.05)
+
+
 def test_a_wheel_with_control_zooms_around_the_pointer(blank: Page) -> None:
     show(blank, RAMP, HOOKS)
     x, y = call(blank, "at(2, 5)")

@@ -75,6 +75,8 @@ export class Hand {
 
   press(event: PointerEvent) {
     const { chart } = this;
+    // Several fingers drag nothing.
+    if (!event.isPrimary) return void this.cancel();
     const at = chart.placeOf(event.offsetX, event.offsetY);
     const { scene, zoom } = chart;
     if (event.button !== 0 || !at?.inside || !scene) return;
@@ -94,7 +96,8 @@ export class Hand {
 
   move(event: PointerEvent) {
     const { offsetX, offsetY } = event;
-    if (event.pointerType !== "touch" && !this.drag) this.resting = event;
+    if (this.drag ? event.pointerId !== this.drag.id : event.pointerType === "touch") return;
+    if (!this.drag) this.resting = event;
     // Only the last position in a frame counts.
     loop.before(this, () => (this.drag ? this.pull(offsetX, offsetY, event) : this.hover(event, offsetX, offsetY)));
   }
@@ -162,7 +165,7 @@ export class Hand {
 
   release(event: PointerEvent) {
     const { chart, drag } = this;
-    if (!drag) return;
+    if (drag?.id !== event.pointerId) return;
     this.pull(event.offsetX, event.offsetY, event);
     const { box } = chart;
     this.letGo();
