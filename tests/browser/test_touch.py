@@ -104,6 +104,31 @@ def test_a_finger_scrolls_over_a_chart_and_zooms_along_it(phone: Page, serve: Ca
     assert phone.evaluate(ranges) == zoomed
 
 
+def test_a_second_finger_ends_the_zoom_of_the_first(phone: Page, serve: Callable[..., Dashboard]) -> None:
+    phone.goto(serve(FOLDER).url + "?tab=histograms")
+    x, y = middle(drawn(phone, "histograms"))
+    chart = "document.querySelector('.histograms-card .js-plotly-plot')"
+    ranges = f"() => {chart}._fullLayout.xaxis.range.join()"
+    before = phone.evaluate(ranges)
+    client = phone.context.new_cdp_session(phone)
+
+    def touch(kind: str, *places: float) -> None:
+        points = [{"x": place, "y": y} for place in places]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", x - 60)
+    for place in (x - 40, x, x + 20):
+        touch("touchMove", place)
+    phone.wait_for_function(f"() => {chart}._dragging")
+    touch("touchStart", x + 20, x + 60)
+    touch("touchEnd")
+    client.detach()
+    phone.wait_for_function(f"() => !{chart}._dragging")
+    assert phone.evaluate(ranges) == before
+    drag(phone, (x - 60, y), (120, 0))
+    phone.wait_for_function(f"before => ({ranges})() !== before", arg=before)
+
+
 def test_a_second_tap_selects_the_session_that_the_first_has_shown(
     phone: Page, serve: Callable[..., Dashboard]
 ) -> None:

@@ -22,6 +22,7 @@ document.addEventListener("touchstart", (event) => {
 
 document.addEventListener("pointerdown", (event) => {
   if (event.pointerType !== "touch") return;
+  giveUp();
   start = event.isPrimary && within(event, ".js-plotly-plot .drag") ? event : null;
 }, true);
 
@@ -36,12 +37,17 @@ document.addEventListener("pointermove", (event) => {
   mouse("mousemove", document, event);
 });
 
-function end(event: PointerEvent): void {
-  if (start?.pointerId !== event.pointerId) return;
-  // A gesture that the browser cancels ends where it began, so that nothing is zoomed.
-  if (isZooming) mouse("mouseup", document, event.type === "pointercancel" ? start : event);
+/** Ends a gesture where it began, so that nothing is zoomed. */
+function giveUp(): void {
+  if (start && isZooming) mouse("mousemove", document, start);
+  end(start);
+}
+
+function end(last: PointerEvent | null): void {
+  if (last && isZooming) mouse("mouseup", document, last);
   start = null;
   isZooming = false;
 }
-document.addEventListener("pointerup", end);
-document.addEventListener("pointercancel", end);
+
+document.addEventListener("pointerup", (event) => start?.pointerId === event.pointerId && end(event));
+document.addEventListener("pointercancel", (event) => start?.pointerId === event.pointerId && giveUp());
