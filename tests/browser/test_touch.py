@@ -129,6 +129,31 @@ def test_a_second_finger_ends_the_zoom_of_the_first(phone: Page, serve: Callable
     phone.wait_for_function(f"before => ({ranges})() !== before", arg=before)
 
 
+def on_a_session(page: Page, chart: str) -> tuple[float, float]:
+    """Return a place on something drawn: the first line between its axes, or the first point."""
+    place = page.locator(f".hparams-{chart}")
+    middle(place)
+    x, y = place.evaluate(
+        """async (box) => {
+          const [canvas] = [...box.querySelectorAll("canvas:not(.over):not([hidden])")].slice(-1);
+          const frame = () => new Promise((done) => requestAnimationFrame(done));
+          const corner = box.getBoundingClientRect();
+          const scale = canvas.width / canvas.clientWidth;
+          for (;;) {
+            for (let x = 60; x < 300; x += 7) {
+              for (let y = 90; y < 260; y += 1) {
+                const [r, g, b, a] = canvas.getContext("2d").getImageData(x * scale, y * scale, 1, 1).data;
+                const gray = Math.max(r, g, b) - Math.min(r, g, b);
+                if (a > 200 && gray > 60) return [corner.left + x, corner.top + y];
+              }
+            }
+            await frame();
+          }
+        }"""
+    )
+    return x, y
+
+
 def test_a_second_tap_selects_the_session_that_the_first_has_shown(
     phone: Page, serve: Callable[..., Dashboard]
 ) -> None:
@@ -136,27 +161,7 @@ def test_a_second_tap_selects_the_session_that_the_first_has_shown(
     tip = phone.locator(".hparams-tip")
     for chart in ("parallel", "scatter"):
         phone.goto(f"{url}?tab=hparams&hparams.chart={chart}")
-        place = phone.locator(f".hparams-{chart}")
-        middle(place)
-        # On something drawn: the first line between its axes, or the first point.
-        x, y = place.evaluate(
-            """async (box) => {
-              const [canvas] = [...box.querySelectorAll("canvas:not(.over):not([hidden])")].slice(-1);
-              const frame = () => new Promise((done) => requestAnimationFrame(done));
-              const corner = box.getBoundingClientRect();
-              const scale = canvas.width / canvas.clientWidth;
-              for (;;) {
-                for (let x = 60; x < 300; x += 7) {
-                  for (let y = 90; y < 260; y += 1) {
-                    const [r, g, b, a] = canvas.getContext("2d").getImageData(x * scale, y * scale, 1, 1).data;
-                    const gray = Math.max(r, g, b) - Math.min(r, g, b);
-                    if (a > 200 && gray > 60) return [corner.left + x, corner.top + y];
-                  }
-                }
-                await frame();
-              }
-            }"""
-        )
+        x, y = on_a_session(phone, chart)
         phone.touchscreen.tap(x, y)
         expect(tip).to_be_visible()
         expect(tip).to_contain_text("sweep/")
@@ -165,6 +170,15 @@ def test_a_second_tap_selects_the_session_that_the_first_has_shown(
         phone.touchscreen.tap(x, y)
         expect(phone).to_have_url(re.compile(f"runs.select=digits/{re.escape(shown)}"))
         expect(tip).to_be_hidden()
+
+
+def test_what_a_tap_has_shown_of_a_session_goes_with_the_tab(phone: Page, serve: Callable[..., Dashboard]) -> None:
+    phone.goto(serve(FOLDER).url + "?tab=hparams&hparams.chart=parallel")
+    phone.touchscreen.tap(*on_a_session(phone, "parallel"))
+    expect(phone.locator(".hparams-tip")).to_be_visible()
+    phone.keyboard.press("1")
+    expect(phone.locator(".hparams-panel")).to_have_count(0)
+    expect(phone.locator(".hparams-tip")).to_be_hidden()
 
 
 def test_a_second_tap_on_a_bar_of_the_profile_leads_to_the_timeline(

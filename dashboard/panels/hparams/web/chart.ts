@@ -128,7 +128,10 @@ export function drawChart(): void {
   if (state === shown && drawn === data()) return;
   shown = state;
   drawn = data();
-  if (!drawn.rows.length || !columns().length) return place.replaceChildren(noChart(drawn));
+  if (!drawn.rows.length || !columns().length) {
+    hideTip();
+    return place.replaceChildren(noChart(drawn));
+  }
   const scrolled = place.querySelector(".hparams-scroll")?.scrollLeft ?? 0;
   const coloring = coloringNow();
   const draw = chart === "parallel" ? parallel : scatter;

@@ -5,6 +5,7 @@ import { view } from "../../../web/page/view.ts";
 import { drawChart } from "./chart.ts";
 import "./commands.ts";
 import { drawControls } from "./controls.ts";
+import { hideTip } from "./drawing.ts";
 import { drawFacts } from "./facts.ts";
 import type { SentTable } from "./messages.generated.ts";
 import { received } from "./payload.ts";
@@ -17,7 +18,8 @@ let held = false;
 
 isDrawnBy(() => {
   const panel = document.querySelector<HTMLElement>(".hparams-panel");
-  if (!panel || !hasData() || held) return;
+  if (!panel) return hideTip();
+  if (!hasData() || held) return;
   panel.dataset.chart = view.read(settings.chart);
   panel.dataset.controls = view.read(settings.controls) ? "on" : "off";
   drawFacts();
