@@ -363,6 +363,27 @@ def test_scatter_selects_the_point_under_the_pointer(serve: Callable[..., Dashbo
     expect(page).to_have_url(re.compile("runs.select=run_9"))
 
 
+def test_runs_that_are_too_many_for_the_address_are_not_selected(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    folder = Path(*["x" * 200] * 15)
+    for at in range(15):
+        write_session(logdir, str(folder / str(at)), {"lr": float(at)}, 1.0)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator(ROWS)).to_have_count(15)
+    page.locator(f"{ROWS} [col-id='lr']").first.click()
+    expect(selection(page)).to_contain_text("1 of 15 selected")
+    brush(page, "lr", -0.02, 1.02)
+    expect(selection(page)).to_contain_text("15 runs are too many to select; choose fewer")
+    expect(page).to_have_url(re.compile("hparams.brush=lr:"))
+    expect(page).not_to_have_url(re.compile("runs.select"))
+    page.keyboard.press("Control+k")
+    page.keyboard.type("xxx")
+    page.get_by_role("listbox", name="Found").get_by_role("option").filter(has_text=re.compile("run$")).first.click()
+    page.get_by_role("tab", name="HParams").click()
+    expect(selection(page)).to_contain_text("1 of 15 selected")
+
+
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """If there are more than three rows, the page gets three, two of them for the table."""

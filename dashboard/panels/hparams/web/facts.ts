@@ -29,13 +29,15 @@ export function removeFilters(): void {
 
 function selectionParts(chosen: number, rows: number | undefined): HTMLElement[] {
   const refused = refusal();
-  if (!chosen) return refused ? [make("span", { className: "hparams-warning" }, refused)] : [];
+  const clearing = button("hparams-clear", "Clear", "Clear the selection and the brushes (Escape)", clear);
+  if (refused) return [make("span", { className: "hparams-warning" }, refused), clearing];
+  if (!chosen) return [];
   const { whole_table, all_rows, rows: sent } = data();
   const words = rows
     ? `${integer(rows)} of ${whole_table ? integer(all_rows) : `${integer(sent.length)} on the page`} selected`
     : `${chosen} selected, not in the table`;
   return [
-    make("span", { className: refused ? "hparams-warning" : "count" }, refused || words),
+    make("span", { className: "count" }, words),
     button(
       "hparams-only",
       "Show only these runs",
@@ -43,7 +45,7 @@ function selectionParts(chosen: number, rows: number | undefined): HTMLElement[]
       () => runs.only([...selectedRuns()]),
       "quiet strong",
     ),
-    button("hparams-clear", "Clear", "Clear the selection and the brushes (Escape)", clear),
+    clearing,
   ];
 }
 

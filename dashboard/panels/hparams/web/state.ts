@@ -69,10 +69,13 @@ export const scheme = (): "light" | "dark" =>
 
 // --- selection ---------------------------------------------------------------------------------------------
 
-let refused = "";
+/** Why a selection was not made, and the settings that were left by that. */
+let refused = { why: "", left: "" };
 
-/** Why a selection was not made, or "". */
-export const refusal = (): string => refused;
+const selectionNow = (): string => JSON.stringify([view.read(runSettings.select), view.read(settings.brush)]);
+
+/** Why a selection was not made, or "" if none was refused or there has been another since. */
+export const refusal = (): string => refused.left === selectionNow() ? refused.why : "";
 export const selectedRuns = (): ReadonlySet<string> => new Set(view.read(runSettings.select));
 
 /** Indices of the selected rows; null if no row is selected, in which case all count. */
@@ -87,17 +90,18 @@ export function selectedRows(): Set<number> | null {
 export const firstRows = (): Set<number> => new Set(listedRows().keys());
 
 /**
- * Selects the runs of some rows.
+ * Selects the runs of some rows; none if they are too many for the address.
  * @param brushes the brushes that selected these rows; if none are given, existing brushes are removed
  */
 export function select(rows: readonly Row[], brushes: ReadonlyMap<string, string> = new Map()): void {
   const runs = [...new Set(rows.flatMap((row) => row.runs))];
   const fits = view.fits(runSettings.select, runs);
-  refused = fits ? "" : `${integer(runs.length)} runs are too many to select; choose fewer`;
   update((set) => {
-    if (fits) set(runSettings.select, runs);
+    set(runSettings.select, fits ? runs : []);
     setPairs(set, settings.brush, brushes);
   });
+  const why = fits ? "" : `${integer(runs.length)} runs are too many to select; choose fewer`;
+  refused = { why, left: selectionNow() };
   redraw();
 }
 
@@ -110,14 +114,7 @@ export function pick(rows: readonly Row[], event: MouseEvent): void {
   select(adding ? [...others, ...rows] : others);
 }
 
-export function clear(): void {
-  refused = "";
-  update((set) => {
-    set(runSettings.select, []);
-    set(settings.brush, []);
-  });
-  redraw();
-}
+export const clear = (): void => select([]);
 
 // --- drawing -----------------------------------------------------------------------------------------------
 
