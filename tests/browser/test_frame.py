@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from sample_logs.make import FOLDER
 from stepscope.dashboard.page.state import View, encode
 from stepscope.summary import SummaryWriter
 from tests.browser.conftest import Dashboard, hold_back, hold_callbacks
@@ -244,6 +245,22 @@ def test_tabs_that_find_no_room_are_in_a_menu(serve: Callable[..., Dashboard], p
     page.set_viewport_size({"width": 1280, "height": 700})
     expect(more).to_be_hidden()
     expect(page.get_by_role("tab", name="Text")).to_be_visible()
+
+
+def test_the_tab_of_a_group_names_its_members_and_no_two_tabs_have_one_key(
+    serve: Callable[..., Dashboard], page: Page
+) -> None:
+    page.set_viewport_size({"width": 1600, "height": 700})
+    page.goto(serve(FOLDER).url)
+    expect(page.get_by_role("tab", name="Scalars", exact=True)).to_have_attribute("title", "Key 1")
+    page.set_viewport_size({"width": 620, "height": 700})
+    media = page.locator(".tab-group", has_text="Media")
+    expect(media).to_have_attribute("title", re.compile(r"^Media: Images, .*\([2-9]\)$"))
+    titles = page.locator(".tabs [role=tab]").evaluate_all("tabs => tabs.map((tab) => tab.title)")
+    keys = [key for title in titles for key in re.findall(r"Key (\d)|\((\d)\)", title)]
+    assert sorted(map("".join, keys)) == list("123456789")
+    media.click()
+    expect(page.get_by_role("menu", name="Media")).to_be_visible()
 
 
 def places_of_tabs(page: Page) -> dict[str, tuple[float, float]]:

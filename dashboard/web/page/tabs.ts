@@ -1,6 +1,6 @@
 // Fits the tabs into the available room: first their icons go, then groups share a tab, then words of the header go,
 // then the last tabs move into the "More" menu. Their places depend on the room alone: opening a tab moves none.
-import { beforeAll } from "../core/commands.ts";
+import { beforeAll, tip } from "../core/commands.ts";
 import { onFailedCallback } from "../core/dash.ts";
 import { make, within } from "../core/dom.ts";
 import { type Choice, popover } from "../core/popover.ts";
@@ -31,6 +31,17 @@ function membersOf(group: HTMLElement): HTMLElement[] {
 /** Shows one of several texts that share a place as wide as the widest of them. */
 function showName(names: Element, shown: number): void {
   [...names.children].forEach((name, place) => name.classList.toggle("on", place === shown));
+}
+
+/** The names in a group's tab: that of the group, and those of its members. */
+const namesOf = (group: HTMLElement) => [...group.firstElementChild!.children].map((name) => name.textContent ?? "");
+
+/** What a tab stands for, if its name does not say so, and its key, if it has one. */
+function titleOf(tab: HTMLElement, place: number): string {
+  const keys = place >= 1 && place <= 9 ? [String(place)] : [];
+  if (!isGroup(tab)) return keys.map((key) => `Key ${key}`).join("");
+  const [name, ...members] = namesOf(tab);
+  return tip({ title: `${name}: ${members.join(", ")}`, keys });
 }
 
 const isOpen = (tab: HTMLElement) => tab.getAttribute("aria-selected") === "true";
@@ -85,7 +96,8 @@ function fit(): void {
   const shown = tabs.filter(isShown);
   const stop = shown.find(isOpen) ?? shown[0];
   tabs.forEach((tab) => tab.tabIndex = tab === stop ? 0 : -1);
-  numbered().slice(0, 9).forEach((tab, place) => tab.title = `Key ${place + 1}`);
+  const order = numbered();
+  tabs.forEach((tab) => tab.title = titleOf(tab, order.indexOf(tab) + 1));
 }
 
 /** Tabs in the order in which they are numbered: those in the bar, then those in the menu. */
@@ -124,7 +136,7 @@ function openMenu(anchor: HTMLElement, label: string, members: readonly HTMLElem
   popover.menu(anchor, label, entries);
 }
 
-const openGroup = (group: HTMLElement) => openMenu(group, group.title.split(":")[0], membersOf(group));
+const openGroup = (group: HTMLElement) => openMenu(group, namesOf(group)[0], membersOf(group));
 
 document.addEventListener("click", (event) => {
   const group = within(event, ".tab-group");
