@@ -397,6 +397,20 @@ def test_settings_are_remembered_for_a_visit_without_a_query(
     assert page.url == url + "/"
 
 
+def test_settings_are_reset_where_the_browser_stores_nothing(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_runs(logdir, "a")
+    url = serve(logdir).url
+    page.goto(url + "/?scalars.legend=off")
+    expect_curves(page)
+    page.evaluate("() => { Storage.prototype.removeItem = () => { throw new DOMException('Refused'); }; }")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("reset settings")
+    page.get_by_role("option", name="Reset settings").click()
+    expect(page).to_have_url(url + "/")
+
+
 def test_a_link_leads_to_exactly_this_view(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_runs(logdir, "a", "b")
     url = serve(logdir).url

@@ -135,6 +135,13 @@ export const storage = {
       // The value is forgotten when the page closes.
     }
   },
+  remove(key: string): void {
+    try {
+      localStorage.removeItem(key);
+    } catch {
+      // Nothing was remembered.
+    }
+  },
 };
 
 /** The same functions under the names that most modules use. */

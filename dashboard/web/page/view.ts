@@ -266,7 +266,7 @@ export const view = {
   },
   /** Forgets what was remembered, and resets all personal settings to their defaults. */
   reset() {
-    localStorage.removeItem(STORED);
+    storage.remove(STORED);
     this.update((params) => personal.forEach((name) => params.delete(name)));
     remount();
   },
