@@ -8,7 +8,8 @@ export type Act = (event: KeyboardEvent) => unknown;
 
 /**
  * Keys are written as in `KeyboardEvent.key`, with lowercase letters, after "Ctrl ", "Alt " and "Shift " in this order:
- * "Shift ArrowLeft", "Ctrl k", "?". The Mac's Command key counts as Ctrl; Shift is omitted before a sign it produces.
+ * "Shift ArrowLeft", "Ctrl k", "?". The Mac's Command key counts as Ctrl; Shift is omitted before a sign it produces, and
+ * so are Alt (the Mac's Option) and AltGr, which is Ctrl and Alt on Windows: many keyboards have "[" only there.
  */
 export type Bindings = Readonly<Record<string, Act>>;
 
@@ -109,7 +110,9 @@ export function keyOf(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" |
   const isLetter = isSign && event.key.toLowerCase() !== event.key.toUpperCase();
   const key = isLetter ? event.key.toLowerCase() : event.key;
   const shift = event.shiftKey && (!isSign || isLetter || key === " ");
-  return `${event.ctrlKey || event.metaKey ? "Ctrl " : ""}${event.altKey ? "Alt " : ""}${shift ? "Shift " : ""}${key}`;
+  const alt = event.altKey && (!isSign || isLetter || /[\d ]/.test(key));
+  const ctrl = event.metaKey || (event.ctrlKey && (alt || !event.altKey));
+  return `${ctrl ? "Ctrl " : ""}${alt ? "Alt " : ""}${shift ? "Shift " : ""}${key}`;
 }
 
 /** A key's name for people: "Shift Left", "Ctrl K", "Space". */
