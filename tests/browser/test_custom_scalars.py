@@ -73,6 +73,15 @@ def test_the_editor_saves_a_layout_that_shows_at_once(serve: Serve, page: Page, 
     assert layouts(logdir) == [("Mine", [("two", ["x/.*"])])]
 
 
+def test_a_layout_that_cannot_be_fetched_is_reported(serve: Serve, refused_page: Page, logdir: Path) -> None:
+    write(logdir / "a")
+    page = refused_page
+    page.route("**/api/custom_scalars/layout*", lambda route: route.abort())
+    page.goto(serve(logdir).url)
+    page.get_by_role("button", name="Edit charts").click()
+    expect(page.get_by_text("The server does not respond. Is it still running?")).to_be_visible()
+
+
 def test_a_layout_is_written_for_pages_of_this_server_only(serve: Serve, logdir: Path) -> None:
     write(logdir / "a", layout=False)
     url = serve(logdir).url + "/api/custom_scalars/layout"

@@ -4,6 +4,7 @@ import { make } from "../../../web/core/dom.ts";
 import { saveText } from "../../../web/core/download.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
+import { say } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";
 import {
   type Category,
@@ -28,8 +29,10 @@ const body = make("div", { className: "layout-body" });
 /** Opens the editor. */
 export async function open() {
   const presses = popover.presses();
-  const { layout, folder } = await api.ask<LayoutAnswer>("layout", {});
+  const answer = await api.ask<LayoutAnswer>("layout", {}).catch(messageOf);
+  if (typeof answer === "string") return say(answer);
   if (presses !== popover.presses()) return;
+  const { layout, folder } = answer;
   categories = read(layout);
   if (!categories.length) categories = [newCategory("Charts")];
   const problem = make("span", { className: "problem", role: "alert" });
