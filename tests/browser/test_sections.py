@@ -102,6 +102,22 @@ def test_all_sections_collapse_and_open_by_buttons_and_keys(serve: Serve, page: 
     expect(keys(page, "model.layers.11").first).to_be_visible()
 
 
+def test_the_palette_opens_the_sections_around_a_card(serve: Serve, page: Page, logdir: Path) -> None:
+    write_scalars(logdir, TAGS)
+    page.goto(serve(logdir).url)
+    card = page.locator(".card[data-key='train/loss']")
+    expect(card).to_be_visible()
+    toggle(page, "train").click()
+    expect(card).to_be_hidden()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("train/loss")
+    expect(page.get_by_role("listbox", name="Found").get_by_role("option").first).to_have_text("train/lossScalars")
+    page.keyboard.press("Enter")
+    expect(card).to_be_visible()
+    expect(toggle(page, "train")).to_have_attribute("aria-expanded", "true")
+    assert (kept(page, "scalars.open"), kept(page, "scalars.closed")) == (("train",), ())
+
+
 def test_sections_move_by_their_menu_and_stay_there(serve: Serve, page: Page, logdir: Path) -> None:
     write_scalars(logdir, TAGS)
     page.goto(serve(logdir).url)

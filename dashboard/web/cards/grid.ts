@@ -7,6 +7,7 @@ import { view } from "../page/view.ts";
 import { failed } from "./loading.ts";
 import { listed } from "./order.ts";
 import { dragSections } from "./section_drag.ts";
+import { sectionsIn, showSection, turnSections } from "./sections.ts";
 
 // --- which cards are on the screen -------------------------------------------------------------------------
 
@@ -105,33 +106,13 @@ new MutationObserver(() => {
 // --- sections, columns and full width ----------------------------------------------------------------------
 
 const grid = () => document.querySelector<HTMLElement>(".groups[data-panel]");
-const sections = (around: Element) => [...around.querySelectorAll<HTMLElement>(".group")];
-
-/** Opens or closes a section on the page; the server sends its cards if they are not there yet. */
-function show(section: HTMLElement, open: boolean) {
-  section.classList.toggle("open", open);
-  section.querySelector(".group-toggle")!.setAttribute("aria-expanded", String(open));
-}
-
-function toggleGroup(panel: string, section: HTMLElement) {
-  const open = !section.classList.contains("open");
-  const name = section.dataset.group!;
-  show(section, open);
-  view.update((params, set) => {
-    const lists: [string, boolean][] = [[panel + ".open", open], [panel + ".closed", !open]];
-    for (const [list, listed] of lists) {
-      const others = params.getAll(list).filter((entry) => entry !== name);
-      set(list, listed ? [...others, name] : others);
-    }
-  });
-}
 
 function fold(open: boolean): unknown {
   const around = grid();
   if (!around) return false;
   // Sections whose cards the server has not sent are left to it; it opens them as far as it will.
-  sections(around).filter((section) => !open || section.querySelector(".card")).forEach((section) =>
-    show(section, open)
+  sectionsIn(around).filter((section) => !open || section.querySelector(".card")).forEach((section) =>
+    showSection(section, open)
   );
   const panel = around.dataset.panel;
   view.update((_params, set) => {
@@ -147,7 +128,7 @@ let moved: { name: string; to: number } | null = null;
 const siblingsOf = (section: HTMLElement): HTMLElement[] => {
   const around = section.parentElement!.closest<HTMLElement>(".inner-groups, .groups");
   return around
-    ? sections(around).filter((other) => other.parentElement!.closest(".inner-groups, .groups") === around)
+    ? sectionsIn(around).filter((other) => other.parentElement!.closest(".inner-groups, .groups") === around)
     : [];
 };
 
@@ -179,7 +160,7 @@ function sectionMenu(panel: string, section: HTMLElement, button: HTMLElement) {
 }
 
 function focusMoved(groups: HTMLElement) {
-  const section = moved && sections(groups).find(({ dataset }) => dataset.group === moved!.name);
+  const section = moved && sectionsIn(groups).find(({ dataset }) => dataset.group === moved!.name);
   if (!section || siblingsOf(section).indexOf(section) !== moved!.to) return;
   moved = null;
   // Focus that has moved elsewhere in the meantime stays there.
@@ -213,7 +194,7 @@ document.addEventListener("click", (event) => {
   const section = button.closest<HTMLElement>(".group")!;
   if (button.classList.contains("act-wide")) toggleWide(panel, button.closest<HTMLElement>(".card")!);
   else if (button.classList.contains("act-section")) sectionMenu(panel, section, button);
-  else toggleGroup(panel, section);
+  else turnSections(panel, [section.dataset.group!], !section.classList.contains("open"));
 });
 
 register({
@@ -232,7 +213,6 @@ register({
 });
 
 export const cards = {
-  show,
   /** The card with a key, if it is on the page. */
   find: (panel: string, key: string): HTMLElement | undefined =>
     [...document.querySelectorAll<HTMLElement>(`.groups[data-panel="${panel}"] .card`)].find((card) =>

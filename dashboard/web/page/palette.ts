@@ -4,6 +4,7 @@ import { icon, make, within } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
 import { Api } from "../core/request.ts";
 import { closeBeside } from "../core/taps.ts";
+import { sectionsIn, turnSections } from "../cards/sections.ts";
 import type { Hit } from "../../runs/web/messages.generated.ts";
 import { runTable } from "../../runs/web/table.ts";
 import { runs } from "../../runs/web/state.ts";
@@ -67,6 +68,8 @@ function openTag({ stored, shown, panel, ending }: Tag) {
   if (!card) {
     return view.open(tab.name, { tag_filter: [`^${escaped(shown)}${shown === stored ? "$" : ending}`] });
   }
+  const closed = sectionsIn(document).filter((section) => section.contains(card) && !section.matches(".open"));
+  turnSections(tab.name, closed.map(({ dataset }) => dataset.group!), true);
   card.scrollIntoView({ block: "center" });
   card.classList.remove("found");
   requestAnimationFrame(() => card.classList.add("found"));

@@ -1,6 +1,8 @@
 /** A search in all texts of the visible runs; the server searches some hundred texts at a time. */
 import { cards } from "../../../web/cards/grid.ts";
 import { retryButton } from "../../../web/cards/loading.ts";
+import { turnSections } from "../../../web/cards/sections.ts";
+import { choose } from "../../../web/cards/step_slider.ts";
 import { tip } from "../../../web/core/commands.ts";
 import { iconButton, make, stepText } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
@@ -135,22 +137,9 @@ async function go(at: number): Promise<void> {
   awaited = hit;
   show();
   if ((await jump()) || state.at !== at) return;
-  const { closed, open, page } = settings;
-  const inner = hit.sections.at(-1)!;
-  const others = (of: typeof open) => view.read(of).filter((entry) => !hit.sections.includes(entry));
-  const pages = view.read(page).filter((entry) => !entry.startsWith(inner + ":"));
-  view.update((_params, set) => {
-    set(closed, others(closed));
-    set(open, [...others(open), ...hit.sections]);
-    set(page, hit.page > 1 ? [...pages, `${inner}:${hit.page}`] : pages);
-  });
-  const known = [...document.querySelectorAll<HTMLElement>(".groups[data-panel='text'] .group")];
-  const around = known.filter(({ dataset }) => hit.sections.includes(dataset.group!));
-  around.forEach((section) => cards.show(section, true));
-  const section = around.at(-1);
-  if (!section) return;
+  choose(settings.page, hit.sections.at(-1)!, hit.page > 1 ? hit.page : null);
   // Cards are drawn once they are visible.
-  section.scrollIntoView({ block: "start" });
+  turnSections("text", hit.sections, true).at(-1)?.scrollIntoView({ block: "start" });
 }
 
 async function jump(): Promise<boolean> {
