@@ -3,6 +3,7 @@ import { register } from "../core/commands.ts";
 import { callbackContext, callbacks, noUpdate, onFailedCallback, setProps } from "../core/dash.ts";
 import { icon, make, within } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
+import { withValue } from "../core/setting.ts";
 import { view } from "../page/view.ts";
 import { failed } from "./loading.ts";
 import { listed } from "./order.ts";
@@ -229,10 +230,8 @@ callbacks("stepscope", {
       const { panel, group } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
       const page = Number(trigger.value);
       if (!page) continue;
-      view.update((params, set) => {
-        const rest = params.getAll(panel + ".page").filter((entry) => !entry.startsWith(group + ":"));
-        set(panel + ".page", page > 1 ? [...rest, `${group}:${page}`] : rest);
-      });
+      const list = panel + ".page";
+      view.update((params, set) => set(list, withValue(params.getAll(list), group, page > 1 ? page : null)));
     }
     return noUpdate();
   },

@@ -1,6 +1,6 @@
 // Sliders over a card's steps (dashboard/panels/steps.py): the URL keeps the position, and the end follows new data.
 import { integer } from "../core/numbers.ts";
-import type { Setting } from "../core/setting.ts";
+import { type Setting, withValue } from "../core/setting.ts";
 import { make, numbers, type NumbersSpec, stepText, when } from "../core/dom.ts";
 import { upperBound } from "../core/steps.ts";
 import { view } from "../page/view.ts";
@@ -50,8 +50,7 @@ export function chosen(setting: Keyed, key: string): number | null {
 
 /** Writes `KEY:VALUE` into a list, replacing the key's previous entry; null removes it. */
 export function choose(setting: Keyed, key: string, value: number | null): void {
-  const rest = view.read(setting).filter((entry) => entry.slice(0, entry.lastIndexOf(":")) !== key);
-  view.write(setting, value === null ? rest : [...rest, `${key}:${value}`]);
+  view.write(setting, withValue(view.read(setting), key, value));
 }
 
 /**

@@ -41,6 +41,12 @@ export const names = (name: string): Setting<readonly string[]> => ({
   format: (value) => [...value],
 });
 
+/** A list of `KEY:VALUE` entries in which a key has another value, or none. */
+export function withValue(entries: readonly string[], key: string, value: number | null): string[] {
+  const others = entries.filter((entry) => entry.slice(0, entry.lastIndexOf(":")) !== key);
+  return value === null ? others : [...others, `${key}:${value}`];
+}
+
 export const flag = (name: string, standard: boolean): Setting<boolean> => ({
   name,
   default: standard,
