@@ -203,6 +203,34 @@ def test_a_diff_shows_words_and_counts(serve: Serve, page: Page, logdir: Path) -
     expect(page).not_to_have_url(re.compile(r"text\.diff"))
 
 
+def test_the_controls_of_a_diff_show_what_they_chose(serve: Serve, page: Page, logdir: Path) -> None:
+    for run, steps in (("a", (0, 10, 20)), ("b", (5, 15))):
+        with SummaryWriter(str(logdir / run)) as writer:
+            for step in steps:
+                writer.add_text("config", f"{run} {step}", step)
+    page.goto(serve(logdir).url)
+    expect(page.locator(".entry")).to_have_count(5)
+    page.get_by_title("Compare with another step or run").first.click()
+    new = page.locator(".diff-side").nth(1)
+    run, slider, field = new.get_by_label("New run"), new.locator(".track-slider"), new.locator(".track-field")
+
+    def expect_side(name: str, place: str, step: str) -> None:
+        expect(run).to_have_value(name)
+        expect(slider).to_have_attribute("title", f"{place} · {name}")
+        expect(field).to_have_value(step)
+
+    expect_side("a", "3 of 3", "20")
+    new.get_by_role("button", name="Previous step").click()
+    expect_side("a", "2 of 3", "10")
+    field.fill("1")
+    field.press("Enter")
+    expect_side("a", "1 of 3", "0")
+    field.press("ArrowUp")
+    expect_side("a", "2 of 3", "10")
+    run.select_option("b")
+    expect_side("b", "2 of 2", "15")
+
+
 def test_a_diff_that_was_closed_stays_closed_when_late_answers_come(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         writer.add_text("config", "lr: 0.1", 0)

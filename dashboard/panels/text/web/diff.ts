@@ -82,6 +82,7 @@ class Dialog {
   #ask = 0;
   /** Counts the moves of each side, so that late answers are recognized. */
   #turns: Record<keyof Sides, number> = { old: 0, new: 0 };
+  readonly #controls: { element: HTMLElement; refresh: () => void }[];
 
   constructor(tag: string, runs: string[], sides: Sides) {
     this.#tag = tag;
@@ -96,6 +97,7 @@ class Dialog {
       ...this.#choices.map(({ element }) => element),
       iconButton("close", tip({ title: "Close", keys: ["Escape"] }), () => this.close(), 18),
     );
+    this.#controls = [this.#side("old"), this.#side("new")];
     this.#dialog.append(head, this.#sidesBox, this.#body);
     this.#dialog.addEventListener("close", () => {
       this.#dialog.remove();
@@ -130,11 +132,13 @@ class Dialog {
     Object.assign(old, found.old);
     Object.assign(now, found.new);
     view.write(settings.diff, [this.#tag, old.run, String(old.step), now.run, String(now.step)]);
+    for (const { refresh } of this.#controls) refresh();
+    if (!this.#sidesBox.firstChild) this.#sidesBox.append(...this.#controls.map(({ element }) => element));
     this.#render();
   }
 
   /** The run and step of one side, with controls to choose others. */
-  #side(name: keyof Sides): HTMLElement {
+  #side(name: keyof Sides) {
     const one = this.#sides[name];
     const go = async (run: string, step: number) => {
       const turn = this.#turns[name] += 1;
@@ -165,8 +169,19 @@ class Dialog {
       typed: (step) => go(one.run, step),
       settled: () => this.#load(),
     });
-    track.refresh();
-    return make("div", { className: "diff-side" }, make("span", { className: "dim" }, name), runs, track.element);
+    const element = make(
+      "div",
+      { className: "diff-side" },
+      make("span", { className: "dim" }, name),
+      runs,
+      track.element,
+    );
+    const refresh = () => {
+      runs.value = one.run;
+      // The field that is typed in still has what was typed, or the step before a key moved it.
+      track.refresh(true);
+    };
+    return { element, refresh };
   }
 
   #render(): void {
@@ -180,9 +195,6 @@ class Dialog {
       make("span", { className: "minus" }, "\u2212" + stepText(found.removed)),
       " lines",
     );
-    if (!this.#sidesBox.contains(document.activeElement) || !this.#sidesBox.firstChild) {
-      this.#sidesBox.replaceChildren(this.#side("old"), this.#side("new"));
-    }
     const notices = [
       found.error && "Not compared: " + found.error,
       found.notice,
