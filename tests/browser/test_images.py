@@ -213,6 +213,28 @@ def test_one_slider_moves_all_cards_to_their_nearest_steps(serve: Serve, page: P
     expect(page).to_have_url(re.compile(r"images\.at=10"))
 
 
+def test_every_image_of_a_repeated_step_is_reached(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        for shade, step in enumerate((0, 5, 5, 5, 9, 9)):
+            add_gray(writer, "digit", step, shade)
+    page.goto(serve(logdir).url + "?images.link=on&images.at=0")
+    wait_for_shades(page, [0])
+    page.locator(".picture").focus()
+    for shade in (1, 2, 3, 4):
+        page.keyboard.press("ArrowRight")
+        wait_for_shades(page, [shade])
+    page.locator(".picture").click()
+    wait_for_color(page, [4, 4, 4])
+    expect(page.locator("#large .what")).to_contain_text("step 9 · 5 of 6")
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    wait_for_color(page, [1, 1, 1])
+    page.keyboard.press("ArrowRight")
+    wait_for_color(page, [2, 2, 2])
+    page.keyboard.press("Escape")
+    wait_for_shades(page, [2])
+
+
 def test_one_picture_has_no_slider_to_move(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         add_gray(writer, "digit", 7, 77)

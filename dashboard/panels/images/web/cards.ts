@@ -2,7 +2,7 @@
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { ready } from "../../../web/cards/loading.ts";
 import { make, numbers, runLabel, stepText } from "../../../web/core/dom.ts";
-import { joined, nearest, pointsOf } from "../../../web/core/steps.ts";
+import { joined, nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
 import { makeStrip } from "./film_strip.ts";
 import * as gallery from "./gallery.ts";
 import { type Card, linked, mounted, type Parts, partsOf } from "./gallery.ts";
@@ -44,15 +44,15 @@ export function stepperOf(key: string): Stepper | null {
   return linked() && !parts?.strip ? shared : parts?.stepper ?? null;
 }
 
-/** Moves the cards of a series to a step. */
-export function moveTo(run: string, tag: string, step: number): void {
+/** Moves the cards of a series to a point. */
+export function moveTo(run: string, tag: string, { step, nth }: Point): void {
   for (const card of mounted()) {
     if (!card.series.some((series) => series.run === run && series.tag === tag)) continue;
     if (linked()) {
-      gallery.chooseCommon(nearest(gallery.commonPositions(), step, 0));
+      gallery.chooseCommon(nearest(gallery.commonPositions(), step, nth));
       refreshAll();
     } else {
-      gallery.choose(card, nearest(card.positions, step, 0));
+      gallery.choose(card, nearest(card.positions, step, nth));
       refresh(card);
     }
   }

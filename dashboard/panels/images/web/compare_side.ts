@@ -137,7 +137,7 @@ export class Slot {
     const last = series?.points.at(-1);
     if (!last) return this.#fail(series ? "There is no image yet." : "This run has no images with this tag.");
     // A picture at the end stays at the end.
-    if (this.choice.step === last.step && !this.choice.nth) this.choice.step = null;
+    if (this.choice.step === last.step && this.point() === last) this.choice = { ...this.choice, step: null, nth: 0 };
     await this.#load();
   }
 

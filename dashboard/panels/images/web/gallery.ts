@@ -43,6 +43,8 @@ const cards: Map<string, Card> = new Map();
 /** Step and repeat chosen by the user, by card; without a choice, the newest is shown. */
 const chosen: Map<string, [number, number]> = new Map();
 const samples: Map<string, number> = new Map();
+/** The same for all cards that follow one stepper. */
+let common: [number, number] | null = null;
 /** What the address said when the choices were last the same as in it. */
 let known = "";
 
@@ -62,7 +64,7 @@ export const tilesOf = ({ parts }: Card): Tile[] =>
   parts?.strip?.tiles() ?? [...parts?.tiles.values() ?? []].map(({ tile }) => tile);
 export const busy = (card: Card): boolean => tilesOf(card).some((tile) => tile.seen && tile.loading);
 
-const inUrl = () => JSON.stringify([read(settings.step), read(settings.sample)]);
+const inUrl = () => JSON.stringify([read(settings.step), read(settings.sample), read(settings.at)]);
 
 /** Takes the steps and samples from the address; returns whether it has others than the cards chose. */
 export function readUrl(): boolean {
@@ -78,6 +80,8 @@ export function readUrl(): boolean {
     }).filter(([key, value]) => key && Number.isFinite(value));
   for (const [key, step] of entries(settings.step)) chosen.set(key, [step, 0]);
   for (const [key, sample] of entries(settings.sample)) samples.set(key, sample);
+  const [at = ""] = read(settings.at);
+  common = at === "" || !Number.isFinite(Number(at)) ? null : [Number(at), 0];
   return true;
 }
 
@@ -87,24 +91,19 @@ function writeUrl(): void {
     settings.sample,
     [...samples].filter(([, sample]) => sample > 0).map(([key, sample]) => `${key}:${sample}`),
   );
+  write(settings.at, common ? [String(common[0])] : []);
   known = inUrl();
-}
-
-/** Step and repeat shared by all cards; null at the end. */
-function commonStep(): [number, number] | null {
-  const [at = ""] = read(settings.at);
-  return at === "" || !Number.isFinite(Number(at)) ? null : [Number(at), 0];
 }
 
 const placeOf = (positions: Point[], wanted: [number, number] | null | undefined) =>
   wanted ? nearest(positions, ...wanted) : positions.length - 1;
 
 /** Index of the position shown by a card. */
-export const position = (card: Card): number => placeOf(card.positions, linked() ? commonStep() : chosen.get(card.key));
+export const position = (card: Card): number => placeOf(card.positions, linked() ? common : chosen.get(card.key));
 
 /** All steps of all cards on the page. */
 export const commonPositions = (): Point[] => joined(mounted().map((card) => card.positions));
-export const commonPosition = (): number => placeOf(commonPositions(), commonStep());
+export const commonPosition = (): number => placeOf(commonPositions(), common);
 
 /** Moves a card; at the end it follows new pictures. */
 export function choose(card: Card, at: number): void {
@@ -117,7 +116,9 @@ export function choose(card: Card, at: number): void {
 /** Like `choose`, but for all cards. */
 export function chooseCommon(at: number): void {
   const positions = commonPositions();
-  write(settings.at, at >= positions.length - 1 ? [] : [String(positions[at].step)]);
+  const { step, nth } = positions[at];
+  common = at >= positions.length - 1 ? null : [step, nth];
+  writeUrl();
 }
 
 /** Which picture of a step is shown. */

@@ -3,7 +3,7 @@ import { bind, type Command, tip } from "../../../web/core/commands.ts";
 import { toggleSheet } from "../../../web/page/keys_sheet.ts";
 import { icon, iconButton, make, runLabel, stepText, storage, when } from "../../../web/core/dom.ts";
 import { saveBlob } from "../../../web/core/download.ts";
-import { nearest } from "../../../web/core/steps.ts";
+import { nearest, type Point } from "../../../web/core/steps.ts";
 import { view as pageView } from "../../../web/page/view.ts";
 import { type Choice, Slot } from "./compare_side.ts";
 import { makeControls } from "./controls.ts";
@@ -35,7 +35,8 @@ const PANS: Record<string, [number, number]> = {
 let large: Large | null = null;
 let tried = false;
 let catalog: Catalog = { tags: [], runs: [] };
-const listeners: ((run: string, tag: string, step: number) => void)[] = [];
+type Listener = (run: string, tag: string, point: Point) => void;
+const listeners: Listener[] = [];
 
 const MODES: Record<Mode, string> = {
   off: "One",
@@ -74,9 +75,8 @@ export function openFromUrl(): void {
   if (one) start(one, two);
 }
 
-/** Calls back when the large view is closed, with the step it was at, if it was moved. */
-export const whenClosed = (listener: (run: string, tag: string, step: number) => void): void =>
-  void listeners.push(listener);
+/** Calls back when the large view is closed, with the point it was at, if it was moved. */
+export const whenClosed = (listener: Listener): void => void listeners.push(listener);
 
 /** Called when new data arrive: the open pictures request their steps again. */
 export function renew(): void {
@@ -291,7 +291,8 @@ class Large {
     const place = catalog.tags.indexOf(tag);
     const another = catalog.runs.find((entry) => entry.run !== run && entry.tags.includes(place));
     const shown = another ? this.a.point() : this.a.points()[Math.max(this.a.at() - 1, 0)];
-    this.b = this.#slot({ run: another?.run ?? run, tag, step: shown?.step ?? step, nth: 0, sample });
+    const { step: at, nth } = shown ?? { step, nth: 0 };
+    this.b = this.#slot({ run: another?.run ?? run, tag, step: at, nth, sample });
     this.b.renew();
     this.#makeRows();
     this.#writeUrl();
@@ -476,7 +477,7 @@ class Large {
     reset(settings.large, settings.other, settings.compare, settings.zoom);
     const here = this.a.point();
     const { run, tag } = this.a.choice;
-    if (this.#isMoved && here) listeners.forEach((listener) => listener(run, tag, here.step));
+    if (this.#isMoved && here) listeners.forEach((listener) => listener(run, tag, here));
   }
 }
 

@@ -40,7 +40,7 @@ function adjust(): void {
   const panel = document.getElementById("panel");
   if (panel && root.dataset.imageGroup && root.dataset.imageGroup !== group) panel.scrollTop = 0;
   root.dataset.imageGroup = group;
-  const now = [width, root.dataset.imageSize, linked(), read(settings.at)].join();
+  const now = [width, root.dataset.imageSize, linked()].join();
   if (readUrl() || now !== sizes) {
     sizes = now;
     mounted().forEach((card) => card.parts?.strip?.refresh());
