@@ -396,6 +396,12 @@ def test_two_recordings_are_compared(open_debugger: Callable[[str], Page]) -> No
     wait_for_fact(page, "details", 32)
 
 
+def test_a_recording_is_not_compared_with_itself(open_debugger: Callable[[str], Page]) -> None:
+    page = open_debugger("debugger.view=compare&debugger.other=bad|recording")
+    expect(page.get_by_role("combobox", name="Compare with").locator("option:checked")).to_have_text("other")
+    expect(page.locator(".debugger-compare h2")).to_contain_text("head is the first that differs")
+
+
 def test_keys_turn_from_page_to_page(open_debugger: Callable[[str], Page]) -> None:
     page = open_debugger("")
     expect(page.locator(".debugger-verdict")).to_be_visible()

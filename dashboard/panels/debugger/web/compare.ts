@@ -55,7 +55,8 @@ export class CompareView implements SubView {
   show(state: State): void {
     const others = state.recordings.filter(({ id }) => id !== state.id);
     // With only one other recording, there is nothing to choose.
-    const other = view.read(settings.other) || (others.length === 1 ? others[0].id : "");
+    const named = view.read(settings.other);
+    const other = named && named !== state.id ? named : others.length === 1 ? others[0].id : "";
     const tolerance = view.read(settings.tolerance);
     offer(
       this.#other,
