@@ -229,6 +229,18 @@ def test_the_map_is_zoomed_searched_and_sorted(open_debugger: Callable[[str], Pa
     assert rows[2] == ["log", "forward", *(str(2 + step) for step in range(0, 80, 10)), *["NaN"] * 4]
 
 
+def test_a_tensor_that_a_search_leaves_out_has_no_row_on_the_map(open_debugger: Callable[[str], Page]) -> None:
+    page = open_debugger("debugger.view=map")
+    page.locator(".debugger-canvas").click(position=map_cell(page, 2.5, 3.5))
+    wait_for_fact(page, "selected", {"row": 2, "step": 3})
+    search = page.get_by_role("searchbox", name="Search tensors")
+    search.fill("weight")
+    wait_for_fact(page, "total", 2)
+    wait_for_fact(page, "selected", {"row": -1, "step": 3})
+    search.fill("")
+    wait_for_fact(page, "selected", {"row": 2, "step": 3})
+
+
 def test_a_map_of_many_tensors_and_steps_is_drawn_in_the_detail_of_the_screen(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:

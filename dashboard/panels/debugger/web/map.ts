@@ -59,8 +59,13 @@ export class MapView implements SubView, Held {
   #asking: AbortController | null = null;
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #telling: ReturnType<typeof setTimeout> | undefined;
+  /** What determines which tensors are the rows, and the same for the answer. */
+  #filter = "";
+  #answered = "";
   /** The places of the selected row and step, or -1. */
   #selected = { row: -1, step: -1 };
+  /** The tensor of the selected row, and the filter under which it is there. */
+  #placed = { tensor: "", filter: "" };
 
   constructor(api: Api, ended: AbortSignal) {
     this.#api = api;
@@ -104,14 +109,13 @@ export class MapView implements SubView, Held {
       [["", "Phase"], ...overview.phases.map((one): [string, string] => [one, PHASES[one]])],
       view.read(settings.phase),
     );
-    const filter = [view.read(settings.search), view.read(settings.phase), order];
-    const key = JSON.stringify([state.id, state.version, figure, ...filter]);
+    const filter = JSON.stringify([state.id, view.read(settings.search), view.read(settings.phase), order]);
+    const key = JSON.stringify([state.version, figure, filter]);
     if (key !== this.#key) {
-      const rowsMoved = other || JSON.stringify(filter) !== this.#stage.dataset.filter;
-      this.#stage.dataset.filter = JSON.stringify(filter);
-      this.#key = key;
       // A view that showed everything keeps showing everything.
-      if (rowsMoved) this.rowCount = 0;
+      if (filter !== this.#filter) this.rowCount = 0;
+      this.#filter = filter;
+      this.#key = key;
       if (other) this.stepCount = 0;
       void this.#ask();
     }
@@ -224,6 +228,7 @@ export class MapView implements SubView, Held {
     const bad = this.#answer?.first_bad;
     if (!bad) return say("All that is shown is finite");
     this.#canvas.focus({ preventScroll: true });
+    this.#placed.tensor = String(bad.tensor);
     view.write(settings.tensor, String(bad.tensor));
     this.#selected.row = bad.row;
     const length = this.rows.end - this.rows.begin;
@@ -261,7 +266,9 @@ export class MapView implements SubView, Held {
     const asked = { ...this.#parameters(), row_begin: row, row_end: row + 1, lines: 1, columns: 1 };
     const answer = await this.#api.ask<Answer>("map", asked).catch(() => null);
     const named = answer?.names[0];
-    if (named && this.#selected.row === row) view.write(settings.tensor, String(named.number));
+    if (!named || this.#selected.row !== row) return;
+    this.#placed.tensor = String(named.number);
+    view.write(settings.tensor, String(named.number));
   }
 
   #cellSteps(): { first: number | null } {
@@ -288,6 +295,8 @@ export class MapView implements SubView, Held {
     const line = tensor === "" || !answer ? -1 : answer.names.findIndex(({ number }) => String(number) === tensor);
     if (tensor === "") this.#selected = { row: -1, step: -1 };
     else if (line >= 0 && answer) this.#selected.row = answer.arrays[answer.rows][line];
+    else if (tensor !== this.#placed.tensor || this.#answered !== this.#placed.filter) this.#selected.row = -1;
+    this.#placed = { tensor, filter: this.#answered };
     const figure = view.read(settings.figure);
     this.element.classList.toggle("alone", tensor === "");
     void this.#curve.show(state, tensor === "" ? null : Number(tensor), figure, view.read(settings.steps));
@@ -345,6 +354,7 @@ export class MapView implements SubView, Held {
     if (!this.#state || !wide || !high) return;
     this.#asking?.abort();
     const asking = this.#asking = new AbortController();
+    const filter = this.#filter;
     const layout = layOut(wide, high);
     const [first, last] = view.read(settings.steps).split(":");
     const rows = this.rowCount ? { row_begin: Math.floor(this.rows.begin), row_end: Math.ceil(this.rows.end) } : {};
@@ -363,7 +373,7 @@ export class MapView implements SubView, Held {
       this.#search.refuse(answer.search_problem);
       // Keep the earlier results while the user is typing.
       if (answer.search_problem) return this.#answer ? undefined : this.#say("The search expression cannot be used.");
-      this.#answer = answer;
+      [this.#answer, this.#answered] = [answer, filter];
       // The view may have been zoomed since the request.
       const wholeRows = this.rows.begin === 0 && this.rows.end >= this.rowCount;
       const wholeSteps = this.steps.begin === 0 && this.steps.end >= this.stepCount;
