@@ -273,6 +273,18 @@ def test_groups_by_run_and_film_strips_by_step(serve: Serve, page: Page, logdir:
     expect(page).to_have_url(re.compile(r"images\.group=step"))
 
 
+def test_film_strips_keep_their_own_steps_beside_a_step_for_all(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        for step in range(3):
+            add_gray(writer, "one", step, step)
+    page.goto(serve(logdir).url + "?images.group=step&images.link=on&images.at=1")
+    here = page.locator(".tile.here figcaption")
+    expect(here).to_have_text("2")
+    page.get_by_title("Previous step").click()
+    expect(here).to_have_text("1")
+    expect(page.locator("#images-stepper")).to_be_hidden()
+
+
 def test_of_a_thousand_steps_only_what_is_seen_is_fetched(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(1000):

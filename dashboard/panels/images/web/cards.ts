@@ -5,7 +5,7 @@ import { make, numbers, runLabel, stepText } from "../../../web/core/dom.ts";
 import { joined, nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
 import { makeStrip } from "./film_strip.ts";
 import * as gallery from "./gallery.ts";
-import { type Card, linked, mounted, type Parts, partsOf } from "./gallery.ts";
+import { type Card, follows, mounted, type Parts, partsOf } from "./gallery.ts";
 import type { CardData } from "./messages.generated.ts";
 import { Stepper } from "./stepper.ts";
 import { drop, makeTile, type Tile, want } from "./tiles.ts";
@@ -18,8 +18,9 @@ let shared: Stepper | null = null;
 export function refreshShared(): void {
   const box = document.getElementById("images-stepper");
   if (!box) return;
-  box.hidden = !linked();
-  if (!linked() || !mounted().length) return box.replaceChildren();
+  const followers = mounted().filter(follows);
+  box.hidden = !followers.length;
+  if (!followers.length) return box.replaceChildren();
   shared ??= new Stepper({
     positions: gallery.commonPositions,
     at: gallery.commonPosition,
@@ -27,7 +28,7 @@ export function refreshShared(): void {
       gallery.chooseCommon(at);
       refreshAll();
     },
-    busy: () => mounted().some(gallery.busy),
+    busy: () => mounted().filter(follows).some(gallery.busy),
   }, "Step of all cards");
   if (shared.element.parentElement !== box) box.replaceChildren(shared.element);
   shared.refresh();
@@ -40,15 +41,15 @@ export function refreshAll(): void {
 
 /** The stepper that moves the card with a key: its own, or the one shared by all cards. */
 export function stepperOf(key: string): Stepper | null {
-  const parts = gallery.cardOf(key).parts;
-  return linked() && !parts?.strip ? shared : parts?.stepper ?? null;
+  const card = gallery.cardOf(key);
+  return follows(card) ? shared : card.parts?.stepper ?? null;
 }
 
 /** Moves the cards of a series to a point. */
 export function moveTo(run: string, tag: string, { step, nth }: Point): void {
   for (const card of mounted()) {
     if (!card.series.some((series) => series.run === run && series.tag === tag)) continue;
-    if (linked()) {
+    if (follows(card)) {
       gallery.chooseCommon(nearest(gallery.commonPositions(), step, nth));
       refreshAll();
     } else {
@@ -133,7 +134,7 @@ function refresh(card: Card, moved = true): void {
   if (!parts) return;
   const { stepper, linkedAt, strip, tiles } = parts;
   const here = card.positions[gallery.position(card)];
-  const together = linked() && !strip;
+  const together = follows(card);
   stepper.element.hidden = together;
   linkedAt.textContent = together ? "step " + stepText(here.step) : "";
   stepper.refresh();

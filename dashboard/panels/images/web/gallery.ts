@@ -60,6 +60,8 @@ export const partsOf = (card: Card): Parts | null =>
   card.parts?.body.isConnected && card.positions.length ? card.parts : null;
 export const mounted = (): Card[] => [...cards.values()].filter(partsOf);
 export const linked = (): boolean => read(settings.link);
+/** Whether the stepper of all cards moves a card; a film strip, which shows every step, has its own. */
+export const follows = ({ parts }: Card): boolean => linked() && !parts?.strip;
 export const tilesOf = ({ parts }: Card): Tile[] =>
   parts?.strip?.tiles() ?? [...parts?.tiles.values() ?? []].map(({ tile }) => tile);
 export const busy = (card: Card): boolean => tilesOf(card).some((tile) => tile.seen && tile.loading);
@@ -99,10 +101,10 @@ const placeOf = (positions: Point[], wanted: [number, number] | null | undefined
   wanted ? nearest(positions, ...wanted) : positions.length - 1;
 
 /** Index of the position shown by a card. */
-export const position = (card: Card): number => placeOf(card.positions, linked() ? common : chosen.get(card.key));
+export const position = (card: Card): number => placeOf(card.positions, follows(card) ? common : chosen.get(card.key));
 
-/** All steps of all cards on the page. */
-export const commonPositions = (): Point[] => joined(mounted().map((card) => card.positions));
+/** All steps of all cards that follow one stepper. */
+export const commonPositions = (): Point[] => joined(mounted().filter(follows).map((card) => card.positions));
 export const commonPosition = (): number => placeOf(commonPositions(), common);
 
 /** Moves a card; at the end it follows new pictures. */
