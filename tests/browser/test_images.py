@@ -466,6 +466,19 @@ def test_pictures_of_different_sizes_are_compared_as_the_user_says(serve: Serve,
     expect(numbers.last).to_contain_text("of 64")
 
 
+def test_a_swipe_is_cut_at_its_divider_whatever_the_sizes(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_image("narrow", np.full((1, 4, 4), 50, np.uint8), 0)
+        writer.add_image("wide", np.full((1, 4, 8), 90, np.uint8), 0)
+    swiped = large("a", "narrow", 0, 0) + other("a", "wide", 0, 0) + "&images.compare=swipe&images.divider=0.75"
+    page.goto(serve(logdir).url + swiped)
+    # The middle is the fifth of eight pixels, and the cut after the third.
+    wait_for_color(page, [90, 90, 90])
+    with page.expect_download() as saved:
+        page.get_by_text("PNG", exact=True).click()
+    assert np.asarray(Image.open(saved.value.path()))[0, :, 0].tolist() == [50, 50, 50, 90]
+
+
 @pytest.mark.parametrize("decoder", [True, False])
 def test_animations_are_stepped_through_or_played_as_they_are(
     serve: Serve, page: Page, logdir: Path, decoder: bool

@@ -10,7 +10,7 @@ const VALUES_FROM = 32;
 export interface Layer {
   pixels: Pixels;
   look: imagesPixels.Look;
-  /** only to the right of this share of the picture's width */
+  /** only to the right of this place, in picture pixels */
   from?: number;
 }
 
@@ -85,7 +85,7 @@ export function makeStage(viewport: Viewport, hover: (at: Place | null) => void)
     const source = wanted[level];
     const fx = (at.scale * pixels.width) / source.width;
     const fy = (at.scale * pixels.height) / source.height;
-    const cut = from === undefined ? 0 : Math.round(from * pixels.width * at.scale) + at.left;
+    const cut = from === undefined ? 0 : Math.round(from * at.scale) + at.left;
     const x0 = Math.max(Math.floor((Math.max(0, from === undefined ? 0 : cut) - at.left) / fx), 0);
     const y0 = Math.max(Math.floor(-at.top / fy), 0);
     const x1 = Math.min(Math.ceil((canvas.width - at.left) / fx), source.width);

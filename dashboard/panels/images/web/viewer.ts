@@ -135,7 +135,7 @@ export function makeViewer(
       case "swipe":
         return [{
           slot: a,
-          layers: [...layer(a.pixels), ...layer(other(), read(settings.divider))],
+          layers: [...layer(a.pixels), ...layer(other(), cut())],
           error: a.error || b.error,
         }];
       case "difference": {
@@ -207,15 +207,16 @@ export function makeViewer(
 
   // --- the divider -----------------------------------------------------------------------------------------
 
+  /** The divider's place in pixels of the first picture, whatever the size of the second. */
+  const cut = () => read(settings.divider) * (on.a().pixels?.width ?? 0);
+
   function placeDivider() {
     const { stage } = panes[0];
     requestAnimationFrame(() => {
-      const { pixels } = on.a();
-      if (!stage.canvas.isConnected || !pixels) return;
+      if (!stage.canvas.isConnected || !on.a().pixels) return;
       const { left, scale } = viewport.corner(stage);
-      const share = read(settings.divider);
-      divider.style.left = (left + share * pixels.width * scale) / devicePixelRatio + "px";
-      divider.setAttribute("aria-valuenow", String(Math.round(share * 100)));
+      divider.style.left = (left + cut() * scale) / devicePixelRatio + "px";
+      divider.setAttribute("aria-valuenow", String(Math.round(read(settings.divider) * 100)));
     });
   }
 
@@ -275,7 +276,8 @@ export function makeViewer(
     let left = 0;
     for (const layers of all) {
       for (const { pixels, look, from } of layers) {
-        const start = from === undefined ? 0 : Math.min(Math.round(from * layers[0].pixels.width), pixels.width - 1);
+        const start = Math.round(from ?? 0);
+        if (start >= pixels.width) continue;
         context.putImageData(
           imagesPixels.paint(pixels, look, start, 0, pixels.width - start, pixels.height),
           left + start,
