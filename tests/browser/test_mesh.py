@@ -208,6 +208,30 @@ def test_the_link_keeps_the_cameras(serve: Serve, page: Page, logdir: Path) -> N
     assert page.evaluate(CAMERA) == moved
 
 
+def test_back_restores_the_step_and_the_camera(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", steps=2)
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    page.goto(serve(logdir).url + "?tab=mesh")
+    wait_for_middle(page, [0, 255, 0])
+    first = page.evaluate(CAMERA)
+    page.get_by_role("tab", name="Scalars").click()
+    expect(page).to_have_url(re.compile("tab=scalars"))
+    page.get_by_role("tab", name="Mesh").click()
+    wait_for_middle(page, [0, 255, 0])
+    slide(page.locator(".steps"), 0)
+    wait_for_middle(page, [255, 0, 0])
+    page.locator(".mesh-canvas").focus()
+    page.keyboard.press("ArrowRight")
+    page.locator("#mesh-link").click()
+    expect(page).to_have_url(re.compile(r"mesh\.camera=square:.*mesh\.step=|mesh\.step=.*mesh\.camera=square:"))
+    page.go_back()
+    expect(page.get_by_role("tab", name="Scalars")).to_have_attribute("aria-selected", "true")
+    page.go_back()
+    wait_for_middle(page, [0, 255, 0])
+    assert page.evaluate(CAMERA) == first
+
+
 def test_a_comparison_colors_by_distance_and_says_what_it_is(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(3):

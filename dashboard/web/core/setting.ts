@@ -12,6 +12,21 @@ export interface Setting<T> {
   format(value: T): string[];
 }
 
+/**
+ * For choices that are kept beside the address: `differs` tells whether `said`, what the address says about them, has
+ * changed since it was last called, or since `note` was called after writing them.
+ */
+export function noted(said: () => unknown): { differs: () => boolean; note: () => void } {
+  let known = "";
+  const note = () => void (known = JSON.stringify(said()));
+  const differs = () => {
+    const before = known;
+    note();
+    return known !== before;
+  };
+  return { differs, note };
+}
+
 /** The type of a setting's value. */
 export type ValueOf<S> = S extends Setting<infer T> ? T : never;
 

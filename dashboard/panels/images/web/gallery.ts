@@ -1,6 +1,6 @@
 /** The cards of the page, and the step and sample that each of them shows. */
 import { joined, nearest, type Point } from "../../../web/core/steps.ts";
-import type { Setting } from "../../../web/core/setting.ts";
+import { noted, type Setting } from "../../../web/core/setting.ts";
 import type { FilmStrip } from "./film_strip.ts";
 import type { CardData, CardSeries } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
@@ -45,8 +45,7 @@ const chosen: Map<string, [number, number]> = new Map();
 const samples: Map<string, number> = new Map();
 /** The same for all cards that follow one stepper. */
 let common: [number, number] | null = null;
-/** What the address said when the choices were last the same as in it. */
-let known = "";
+const inUrl = noted(() => [read(settings.step), read(settings.sample), read(settings.at)]);
 
 /** The card for a key, created if necessary. */
 export function cardOf(key: string): Card {
@@ -66,13 +65,9 @@ export const tilesOf = ({ parts }: Card): Tile[] =>
   parts?.strip?.tiles() ?? [...parts?.tiles.values() ?? []].map(({ tile }) => tile);
 export const busy = (card: Card): boolean => tilesOf(card).some((tile) => tile.seen && tile.loading);
 
-const inUrl = () => JSON.stringify([read(settings.step), read(settings.sample), read(settings.at)]);
-
 /** Takes the steps and samples from the address; returns whether it has others than the cards chose. */
 export function readUrl(): boolean {
-  const now = inUrl();
-  if (now === known) return false;
-  known = now;
+  if (!inUrl.differs()) return false;
   chosen.clear();
   samples.clear();
   const entries = (setting: Setting<readonly string[]>) =>
@@ -94,7 +89,7 @@ function writeUrl(): void {
     [...samples].filter(([, sample]) => sample > 0).map(([key, sample]) => `${key}:${sample}`),
   );
   write(settings.at, common ? [String(common[0])] : []);
-  known = inUrl();
+  inUrl.note();
 }
 
 const placeOf = (positions: Point[], wanted: [number, number] | null | undefined) =>

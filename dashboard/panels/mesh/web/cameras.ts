@@ -1,4 +1,5 @@
 /** Which cards share a camera, where the cameras are, and what they fit. */
+import { noted } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
 import { type Card, cards, looksOf } from "./card.ts";
 import { type Box, vector } from "./math.ts";
@@ -13,7 +14,7 @@ const moved: Map<string, Camera> = new Map();
 const frames: Map<string, Frame> = new Map();
 /** The box around all meshes shown so far, by tag and by card: the frame until the camera is moved. */
 const boxes: Map<string, Box> = new Map();
-let read = false;
+const inUrl = noted(() => view.read(settings.camera));
 
 const sharing = () => view.read(settings.cameras);
 const frameKey = (card: Card) => (sharing() === "each" ? card.key : card.data.tag);
@@ -22,9 +23,11 @@ const up = (): Up => view.read(settings.up);
 const ofGroup = (group: string) =>
   [...cards.values()].filter((card) => groupKey(card) === group && card.geometry?.extent);
 
+/** Takes the cameras from the address, if it has others than were moved. */
 function readUrl(): void {
-  if (read) return;
-  read = true;
+  if (!inUrl.differs()) return;
+  moved.clear();
+  frames.clear();
   for (const entry of view.read(settings.camera)) {
     const found = readCamera(entry);
     if (!found) continue;
@@ -37,6 +40,7 @@ function writeUrl(): void {
   // A camera shared by all cards has a frame for each tag; the address leaves those out.
   const entries = [...moved].map(([group, camera]) => cameraEntry({ group, camera, frame: frames.get(group) }));
   view.write(settings.camera, entries);
+  inUrl.note();
 }
 
 /** The frame of a card, which holds all meshes that share it, so that steps and runs are shown at the same scale. */
@@ -65,9 +69,9 @@ export const cameras = {
   up,
   frameOf,
   hold,
+  readUrl,
   writeUrl,
   of(card: Card): Camera {
-    readUrl();
     return moved.get(groupKey(card)) ?? firstCamera(looksOf(card).camera, frameOf(card), up());
   },
   set(card: Card, camera: Camera): void {

@@ -7,6 +7,7 @@ import { icon, iconButton, make, numbers, stepText, toClipboard, when, within } 
 import { save, saveBlob } from "../../../web/core/download.ts";
 import { integer } from "../../../web/core/numbers.ts";
 import { type Parameters } from "../../../web/core/request.ts";
+import { noted } from "../../../web/core/setting.ts";
 import { nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
 import { view } from "../../../web/page/view.ts";
 import { cameras } from "./cameras.ts";
@@ -26,18 +27,25 @@ import { facts, numbersByKey } from "./texts.ts";
 /** Step and repeat chosen by the user, by card; without a choice, the newest is shown. */
 const chosen: Map<string, [number, number]> = new Map();
 const samples: Map<string, number> = new Map();
-let read = false;
+const inUrl = noted(() => [view.read(settings.step), view.read(settings.sample)]);
 
-function readUrl(): void {
-  if (read) return;
-  read = true;
+/** Takes the steps and samples from the address; returns whether it has others than the cards chose. */
+function readUrl(): boolean {
+  if (!inUrl.differs()) return false;
+  chosen.clear();
+  samples.clear();
   for (const [key, step] of numbersByKey(view.read(settings.step))) chosen.set(key, [step, 0]);
   for (const [key, sample] of numbersByKey(view.read(settings.sample))) samples.set(key, sample);
+  return true;
 }
 
-const writeSteps = () => view.write(settings.step, [...chosen].map(([key, [step]]) => `${key}:${step}`));
-const writeSamples = () =>
-  view.write(settings.sample, [...samples].filter(([, at]) => at).map(([key, at]) => `${key}:${at}`));
+function writeUrl(): void {
+  view.update((_params, set) => {
+    set(settings.step, [...chosen].map(([key, [step]]) => `${key}:${step}`));
+    set(settings.sample, [...samples].filter(([, at]) => at).map(([key, at]) => `${key}:${at}`));
+  });
+  inUrl.note();
+}
 
 function position({ key, points }: Card): number {
   const wanted = chosen.get(key);
@@ -63,7 +71,7 @@ function moveTo(card: Card, at: number): void {
 function turnSample(card: Card, by: number): void {
   const most = card.geometry?.header.samples || 1;
   samples.set(card.key, (sampleOf(card) + by + most) % most);
-  writeSamples();
+  writeUrl();
   refresh(card);
 }
 
@@ -130,7 +138,7 @@ function build(card: Card, body: HTMLElement): Parts | null {
   };
   const { slider, label, sampler, message } = parts;
   slider.addEventListener("input", () => moveTo(card, Number(slider.value)));
-  slider.addEventListener("change", writeSteps);
+  slider.addEventListener("change", writeUrl);
   body.replaceChildren(
     make("div", { className: "mesh-view" }, canvas, message),
     make("div", { className: "controls" }, slider, label, sampler),
@@ -328,6 +336,7 @@ document.addEventListener("click", (event) => {
 
 export function drawMeshes(all: (MeshCard | null)[]) {
   readUrl();
+  cameras.readUrl();
   gl.whenRestored(redrawAll);
   for (const [key, { parts }] of cards) if (parts && !parts.body.isConnected) cards.delete(key);
   for (const data of all) {
@@ -350,6 +359,8 @@ export function adjustMeshes() {
   const shown = document.getElementById("mesh-size");
   const size = view.read(settings.size);
   if (shown) shown.textContent = size ? size + " px" : "auto";
+  if (readUrl()) cards.forEach(refresh);
+  cameras.readUrl();
   redrawAll();
   return noUpdate();
 }
