@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 from fastapi.testclient import TestClient
+from PIL import Image
 
 from stepscope.dashboard.embeddings import plans, quality_and_clusters
 from stepscope.dashboard.embeddings.columns import column_of_texts
@@ -609,6 +610,19 @@ def test_a_computed_column_that_dropped_metadata_has_too_is_listed_once(client: 
     )
     columns = ask(client, "dataset", id=id)["columns"]
     assert [(column["name"], column["derived"]) for column in columns] == [("group", False), ("size", False)]
+
+
+def test_another_sprite_of_a_dropped_file_has_another_url(client: TestClient) -> None:
+    id = client.post("/api/projector/drop?name=points.npy", content=npy(4), headers=FILE).json()["id"]
+    urls = []
+    for shade in (0, 255):
+        content = io.BytesIO()
+        Image.new("L", (4, 4), shade).save(content, "PNG")
+        where = {"id": id, "name": "sprite.png", "width": 2, "height": 2}
+        client.post("/api/projector/drop_sprite", params=where, content=content.getvalue(), headers=FILE)
+        urls.append(ask(client, "dataset", id=id)["sprite"]["url"])
+        assert client.get(urls[-1]).content == content.getvalue()
+    assert urls[0] != urls[1]
 
 
 def test_a_file_that_cannot_be_taken_is_refused(live: Live) -> None:

@@ -4,6 +4,7 @@ Every route is a plain function: FastAPI runs it in a thread, so that reading a 
 Client errors are answered with a 4xx status and ``{"detail": <sentence>}``.
 """
 
+import zlib
 from time import perf_counter
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
@@ -109,7 +110,7 @@ def _add_lists(router: APIRouter, requested: EmbeddingRequests) -> None:
         # A user who looks at points will have them projected.
         requested.jobs.warm()
         sprite = found.sprite
-        query = urlencode({"id": embedding_id} | ({} if step is None else {"step": step}))
+        at = {"id": embedding_id} | ({} if step is None else {"step": step})
         reported: messages.DatasetInfo = {
             "id": found.id,
             "label": found.label,
@@ -133,7 +134,8 @@ def _add_lists(router: APIRouter, requested: EmbeddingRequests) -> None:
                 "width": sprite.width,
                 "height": sprite.height,
                 "across": sprite.across,
-                "url": f"api/projector/sprite?{query}",
+                # Another image has another URL, so that neither the page nor the browser shows an earlier one.
+                "url": f"api/projector/sprite?{urlencode(at | {'content': zlib.crc32(sprite.content)})}",
             },
             "bookmarks": found.bookmarks,
             "limits": {str(method): most for method, most in MOST_POINTS.items()},
