@@ -149,6 +149,18 @@ def test_a_search_steps_through_texts_that_are_not_on_the_page(serve: Serve, pag
     expect(head).to_contain_text("4 places in 2 texts")
 
 
+def test_a_search_leaves_out_runs_that_are_hidden_since(serve: Serve, page: Page, logdir: Path) -> None:
+    for run in ("a", "b"):
+        with SummaryWriter(str(logdir / run)) as writer:
+            writer.add_text("note", "needle", 0)
+            writer.add_text("note", "hay", 1)
+    page.goto(serve(logdir).url + "?text.find=needle")
+    head = page.locator(".results-head output")
+    expect(head).to_have_text("2 places in 2 texts · all 4 texts searched")
+    page.get_by_label("Show b").click()
+    expect(head).to_have_text("1 place in 1 text · all 2 texts searched")
+
+
 def test_a_search_of_many_hits_continues_until_all_are_listed(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(502):

@@ -11,7 +11,11 @@ import type { CardData } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 import { api } from "./texts.ts";
 
+/** Parameters that determine which texts are searched. */
+const OF_RUNS_AND_TAGS = ["runs", "show", "hide", "run_filter", "tag_filter"];
+
 let before = "";
+let searched = "";
 
 /** Applies the toolbar settings. */
 function adjust(): void {
@@ -24,11 +28,11 @@ function adjust(): void {
   if (save) save.href = api.address("file", { query: view.params().toString() });
   const { find, regex, shown, link } = settings;
   const now = JSON.stringify([view.read(find), view.read(regex), view.read(shown), view.read(link)]);
-  if (now !== before) {
-    before = now;
-    search.start();
-    cards.fillAll();
-  }
+  const params = view.params();
+  const nowSearched = JSON.stringify([now, ...OF_RUNS_AND_TAGS.map((name) => params.getAll(name))]);
+  if (nowSearched !== searched) search.start();
+  if (now !== before) cards.fillAll();
+  [before, searched] = [now, nowSearched];
   cards.followUrls();
   diff.fromUrl();
 }
