@@ -21,7 +21,7 @@ from stepscope.dashboard.embeddings.file_listing import MOST_SERIES
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
 from stepscope.summary.logdir_source import source_of
-from tests.browser.conftest import Dashboard, Held, hold_back
+from tests.browser.conftest import Dashboard, Held, hold_back, wait_until
 
 pytestmark = [
     pytest.mark.browser,
@@ -364,6 +364,23 @@ def test_the_legend_counts_and_switches_categories_off(open_page: Open) -> None:
     assert [row for row, shown in enumerate(mask) if not shown] == rows_of("bee")
     entries.nth(1).click()
     assert wait_for(page, "!d.color.off.length")["visible"] == COUNT
+
+
+def test_the_shares_of_a_selection_have_the_colors_of_the_legend(open_page: Open) -> None:
+    page = open_page("&projector.color=kind&projector.rows=140-159")
+    settled(page)
+    shares = page.locator(".pj-share")
+    expect(shares).to_have_text(["ant50.0\u00a0%", "bee50.0\u00a0%"])
+    colors = "dots => dots.slice(0, 2).map(dot => dot.style.background)"
+
+    def shown(entries: str) -> list[str]:
+        found: list[str] = page.locator(f"{entries} .pj-dot").evaluate_all(colors)
+        return found
+
+    light = shown(".pj-share")
+    page.emulate_media(color_scheme="dark")
+    wait_until(page, lambda: shown(".pj-legend-entry") != light, "the legend kept its colors")
+    wait_until(page, lambda: shown(".pj-share") == shown(".pj-legend-entry"), "the shares have other colors")
 
 
 def test_the_table_and_the_cloud_are_linked(open_page: Open) -> None:

@@ -31,6 +31,9 @@ export class Inspector {
   readonly neighbors;
   readonly element;
   drawn = "";
+  /** What gave the categories drawn their colors. */
+  coloring: ProjectorPanel["coloring"] | null = null;
+  theme: ProjectorPanel["theme"] | null = null;
 
   constructor(panel: ProjectorPanel) {
     this.panel = panel;
@@ -77,7 +80,7 @@ export class Inspector {
   }
 
   async draw(dataset: Dataset): Promise<void> {
-    const { selection, focus, labelBy, colorBy, state } = this.panel;
+    const { selection, focus, labelBy, coloring, theme, state } = this.panel;
     const drawn = JSON.stringify([
       dataset.id,
       dataset.step,
@@ -86,12 +89,11 @@ export class Inspector {
       selection[0],
       selection.at(-1),
       labelBy,
-      colorBy,
       state.off.length,
       dataset.columnInfos.length,
     ]);
-    if (drawn === this.drawn) return;
-    this.drawn = drawn;
+    if (drawn === this.drawn && coloring === this.coloring && theme === this.theme) return;
+    Object.assign(this, { drawn, coloring, theme });
     if (focus >= 0 && selection.length <= 1) await this.showPoint(dataset, focus);
     else if (selection.length > 1) await this.showMany(dataset);
     else {
