@@ -13,7 +13,7 @@ from stepscope.debug import showing
 from stepscope.debug.live import LiveTensors
 from stepscope.profiler import server as profiler_server
 from stepscope.profiler.capture_routes import OTHER_ROUTES
-from tests.browser.conftest import Dashboard, hold_back
+from tests.browser.conftest import Dashboard, hold_back, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -109,6 +109,15 @@ def test_a_value_is_read_with_the_pointer(panel: Page, program: str) -> None:
     kernels.hover(position={"x": box["width"] * 8.5 / 23, "y": box["height"] * 7.5 / 11})
     caption = panel.locator(".live-picture", has=kernels).locator(".live-caption")
     expect(caption).to_have_text(re.compile(r"^\[5, 0, 1, 2\]: about "))
+
+
+def test_a_button_keeps_the_focus_while_frames_arrive(panel: Page, program: str) -> None:
+    look(panel, program)
+    first = step(panel)
+    save = panel.get_by_role("button", name="Save the picture of encoder/kernels")
+    save.focus()
+    wait_until(panel, lambda: step(panel) > first, "no other frame arrived")
+    expect(save).to_be_focused()
 
 
 def test_names_choose_and_stay_in_the_address(panel: Page, program: str) -> None:

@@ -19,6 +19,18 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/**
+ * Makes elements the children of a box, in order. Those already in their place are not moved, which would interrupt a
+ * focus, a click or a drag inside them.
+ */
+export function arrange(box: Element, elements: readonly Element[]): void {
+  const kept = new Set(elements);
+  for (const child of [...box.children]) if (!kept.has(child)) child.remove();
+  elements.forEach((element, place) => {
+    if (box.children[place] !== element) box.insertBefore(element, box.children[place] ?? null);
+  });
+}
+
 /** An icon by its file name, in the color of the surrounding text. */
 export function icon(name: string, size = 14): HTMLSpanElement {
   const span = make("span", { className: "icon", "aria-hidden": "true" });

@@ -3,7 +3,7 @@ import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { ready } from "../../../web/cards/loading.ts";
 import { css, viridis } from "../../../web/core/color.ts";
 import { noUpdate } from "../../../web/core/dash.ts";
-import { iconButton, make, numbers, stepText, when } from "../../../web/core/dom.ts";
+import { arrange, iconButton, make, numbers, stepText, when } from "../../../web/core/dom.ts";
 import * as stepper from "../../../web/core/stepper.ts";
 import { joined, nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
 import type { Setting } from "../../../web/core/setting.ts";
@@ -267,11 +267,7 @@ function fill(card: Card): void {
     rows.remove(row);
     card.places.delete(run);
   }
-  card.runs.forEach((run, at) => {
-    const { element } = (card.places.get(run.run) ?? addPlace(card, run)).row;
-    // Moving an element that is already in its place would interrupt a focus or a drag inside it.
-    if (clips.children[at] !== element) clips.insertBefore(element, clips.children[at] ?? null);
-  });
+  arrange(clips, card.runs.map((run) => (card.places.get(run.run) ?? addPlace(card, run)).row.element));
   refresh(card);
 }
 

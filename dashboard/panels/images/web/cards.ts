@@ -1,7 +1,7 @@
 /** The contents of cards: their controls and tiles, kept in line with their data and the chosen step. */
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { ready } from "../../../web/cards/loading.ts";
-import { make, numbers, runLabel, stepText } from "../../../web/core/dom.ts";
+import { arrange, make, numbers, runLabel, stepText } from "../../../web/core/dom.ts";
 import { joined, nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
 import { makeStrip } from "./film_strip.ts";
 import * as gallery from "./gallery.ts";
@@ -113,7 +113,7 @@ function arrangeTiles(card: Card, { body, box, group, tiles }: Parts): void {
     showSamples(card);
     if (gallery.learnRatio(card, tile)) body.style.setProperty("--ratio", String(card.ratio));
   };
-  card.series.forEach((series, place) => {
+  const elements = card.series.map((series) => {
     let entry = tiles.get(nameOf(series));
     if (!entry) {
       entry = { tile: makeTile(settled), other: make("span", { className: "other dim" }) };
@@ -123,9 +123,9 @@ function arrangeTiles(card: Card, { body, box, group, tiles }: Parts): void {
       entry.tile.caption.append(label, entry.other);
       tiles.set(nameOf(series), entry);
     }
-    const { element } = entry.tile;
-    if (box.children[place] !== element) box.insertBefore(element, box.children[place] ?? null);
+    return entry.tile.element;
   });
+  arrange(box, elements);
 }
 
 /** Brings a card's page elements in line with its data and the chosen step. */

@@ -1,5 +1,5 @@
 /** What a running program shows with `stepscope.debug.show`, frame by frame while the page is connected. */
-import { iconButton, make, stepText, storage } from "../../../web/core/dom.ts";
+import { arrange, iconButton, make, stepText, storage } from "../../../web/core/dom.ts";
 import { counted, shortNumber } from "../../../web/core/numbers.ts";
 import { isAbort, messageOf, reasonOf } from "../../../web/core/request.ts";
 import type {
@@ -33,6 +33,12 @@ interface Shown {
   pixels: Uint8Array;
 }
 
+interface ShownSection {
+  element: HTMLElement;
+  change: HTMLElement;
+  pictures: HTMLElement;
+}
+
 /** The view, inside an element; `stop` ends it. */
 export class LiveView {
   #host: HTMLElement;
@@ -41,6 +47,7 @@ export class LiveView {
   #after = -1;
   #arrivals: number[] = [];
   #shown = new Map<string, Shown>();
+  #shownSections = new Map<string, ShownSection>();
   #status = make("span", { className: "live-status", role: "status" });
   #sections = make("div", { className: "live-sections" });
   #address: HTMLInputElement;
@@ -187,7 +194,10 @@ export class LiveView {
     this.#status.textContent = parts.filter(Boolean).join(" · ");
     const names = new Set(frame.sections.flatMap((section) => section.tensors.map(({ name }) => name)));
     for (const name of this.#shown.keys()) if (!names.has(name)) this.#shown.delete(name);
-    this.#sections.replaceChildren(...frame.sections.map((section) => this.#section(section)));
+    for (const name of this.#shownSections.keys()) {
+      if (frame.sections.every((section) => section.name !== name)) this.#shownSections.delete(name);
+    }
+    arrange(this.#sections, frame.sections.map((section) => this.#section(section)));
   }
 
   #rate(): string {
@@ -197,14 +207,21 @@ export class LiveView {
   }
 
   #section(section: LiveSection): HTMLElement {
-    const pictures = section.tensors.map((tensor) => this.#picture(tensor));
-    const change = `changes by ${shortNumber(100 * section.change, 2)}%`;
-    return make(
-      "section",
-      { className: "live-section", "aria-label": section.name || "Arrays" },
-      make("h3", {}, section.name || "Arrays", make("span", { className: "live-change" }, change)),
-      make("div", { className: "live-pictures" }, ...pictures),
-    );
+    const shown = this.#shownSections.get(section.name) ?? this.#makeSection(section.name);
+    shown.change.textContent = `changes by ${shortNumber(100 * section.change, 2)}%`;
+    arrange(shown.pictures, section.tensors.map((tensor) => this.#picture(tensor)));
+    return shown.element;
+  }
+
+  #makeSection(name: string): ShownSection {
+    const change = make("span", { className: "live-change" });
+    const pictures = make("div", { className: "live-pictures" });
+    const title = name || "Arrays";
+    const head = make("h3", {}, title, change);
+    const element = make("section", { className: "live-section", "aria-label": title }, head, pictures);
+    const shown = { element, change, pictures };
+    this.#shownSections.set(name, shown);
+    return shown;
   }
 
   #picture(tensor: LiveTensor): HTMLElement {
