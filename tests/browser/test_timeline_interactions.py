@@ -214,6 +214,11 @@ def test_an_area_sums_up_what_ran_in_it(open_page: Open) -> None:
     page.get_by_title("Totals by name").click()
     page.locator(".timeline-table th button", has_text="Name").click()
     expect(rows.first.locator("td").first).to_contain_text("Memcpy")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_title("Copy the table as tab-separated text").click()
+    expect(page.get_by_text("Table copied")).to_be_visible()
+    copied = [row.split("\t")[0] for row in page.evaluate("navigator.clipboard.readText()").splitlines()]
+    assert copied == ["Name", *rows.locator("td:first-child").all_inner_texts()]
     # The address contains the area, with its two lanes.
     expect(page).to_have_url(re.compile(r"timeline.area=1\d{5}:5\d{5}~0/\d+,0/\d+"))
     page.reload()

@@ -260,7 +260,8 @@ export class Area {
       tab.classList.toggle("on", kind === this.kind);
       tabs.append(tab);
     }
-    const { columns, rows } = this.table();
+    const { columns, rows: unsorted } = this.table();
+    const rows = this.sorted(unsorted);
     const title = make(
       "span",
       { className: "timeline-drawer-title" },
@@ -295,35 +296,40 @@ export class Area {
     this.panel.resize();
   }
 
-  grid(columns: Table["columns"], rows: Cells[]) {
+  sorted(rows: Cells[]): Cells[] {
     const { column, descending } = this.sort;
-    const isText = (key: string) => typeof rows.at(0)?.[key] === "string";
     const order = (one: Cells, other: Cells) => {
       const [a, b] = [one[column], other[column]];
       // Unknown values count as the smallest.
-      return isText(column)
+      return isText(rows, column)
         ? String(a ?? "").localeCompare(String(b ?? ""))
         : Number(a ?? -Infinity) - Number(b ?? -Infinity);
     };
-    const sorted = [...rows].sort((a, b) => order(a, b) * (descending ? -1 : 1));
+    return [...rows].sort((a, b) => order(a, b) * (descending ? -1 : 1));
+  }
+
+  grid(columns: Table["columns"], rows: Cells[]) {
+    const { column, descending } = this.sort;
     const head = make("tr");
     for (const [key, label] of columns) {
-      const cell = make("th", isText(key) ? { className: "words" } : null, make("button", null, label));
+      const cell = make("th", isText(rows, key) ? { className: "words" } : null, make("button", null, label));
       cell.setAttribute("aria-sort", key === column ? (descending ? "descending" : "ascending") : "none");
       cell.firstElementChild?.addEventListener("click", () => {
-        this.sort = { column: key, descending: key === column ? !descending : !isText(key) };
+        this.sort = { column: key, descending: key === column ? !descending : !isText(rows, key) };
         this.show();
       });
       head.append(cell);
     }
     const body = make("tbody");
-    for (const row of sorted) {
+    for (const row of rows) {
       const find = (name: string) => this.panel.search.set(name, "name");
       body.append(make("tr", null, ...columns.map(([key]) => cellOf(row, key, find))));
     }
     return make("table", { className: "timeline-table" }, make("thead", null, head), body);
   }
 }
+
+const isText = (rows: Cells[], key: string) => typeof rows.at(0)?.[key] === "string";
 
 function cellOf(row: Cells, key: string, find: (name: string) => void): HTMLElement {
   const { quantity } = format;
