@@ -8,7 +8,6 @@ number and an edge in different cells compare as their cells do, and those in th
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -61,6 +60,7 @@ class EdgeTable:
     def __init__(self, edges: NDArray[np.float64]) -> None:
         self.edges = edges.copy()
         self.edges.flags.writeable = False
+        self._made_table: _CellTable | None = None
 
     def count(self, numbers: Floats) -> Counts:
         """Count finite ``numbers``, shape [n]; the result equals `numpy.histogram` with these edges."""
@@ -85,8 +85,14 @@ class EdgeTable:
         reached += np.bincount(table.edges_before, per_cell, len(reached)).astype(np.int64)
         return _counts(reached, at_last)
 
-    @cached_property
+    @property
     def _cell_table(self) -> _CellTable:
+        # Two threads may both make it. A cached_property takes a lock, which a fork would leave locked in the child.
+        if self._made_table is None:
+            self._made_table = self._new_cell_table()
+        return self._made_table
+
+    def _new_cell_table(self) -> _CellTable:
         place_of_cell = np.empty(_CELLS, np.intp)
         place_of_cell[_cells_in_order()] = np.arange(_CELLS)
         # 0.0 and -0.0 have different cells; as -0.0, an edge is in no higher cell than any number equal to it.

@@ -8,12 +8,14 @@ import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from stepscope.summary import SummaryWriter, open_logdir, v1, v2
+from stepscope.summary.kinds.histogram_binning import EdgeTable
 from stepscope.summary.logdir import Logdir
 
 pytestmark = pytest.mark.long
@@ -113,6 +115,36 @@ def test_a_fork_amid_the_calls_of_other_threads(tmp_path: Path, make: Callable[[
         for thread in threads:
             thread.join()
     assert ends == [0] * 5
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_while_another_thread_prepares_the_edges_of_a_histogram() -> None:
+    numbers = np.linspace(0.0, 1.0, 10_000)
+    preparing, forked = threading.Event(), threading.Event()
+
+    def pause(frame: FrameType, event: str, argument: object) -> None:
+        if frame.f_code.co_name == "_cells_in_order":
+            preparing.set()
+            forked.wait(PATIENCE)
+
+    def count() -> None:
+        sys.settrace(pause)
+        EdgeTable(np.array([0.0, 0.5, 1.0])).count(numbers)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    assert preparing.wait(PATIENCE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(PATIENCE)
+        EdgeTable(np.array([0.0, 0.25, 1.0])).count(numbers)
+        os._exit(0)
+    forked.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
