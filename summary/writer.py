@@ -120,6 +120,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         self._filename_suffix: Final = filename_suffix
         self._fsync: Final = fsync
         self._legacy = legacy
+        self._in_form: Final = _form(legacy)
         self._defaults: _Defaults | None = None
         self._main: Final = self._file_writer(self._folder)
         self._scalars_writers: Final[dict[str, EventFileWriter]] = {}
@@ -381,13 +382,6 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         event.step, wall_time = self._checked(global_step, walltime)
         self._main.add_event(event, wall_time)
 
-    def _in_form(self, value: Summary.Value) -> Summary.Value:
-        if not self._legacy:
-            return value
-        from stepscope.summary.kinds.registry import legacy_form
-
-        return legacy_form(value)
-
     def _add_prepared(self, prepared: Prepared, global_step: Any, walltime: float | None) -> None:
         if self._legacy:
             encode = prepared.encode
@@ -417,6 +411,16 @@ def _all(operations: Iterable[Callable[[], None]]) -> None:
             failures.append(error)
     if failures:
         raise failures[0]
+
+
+def _form(legacy: bool) -> Callable[[Summary.Value], Summary.Value]:
+    """Return the function that turns values into the form in which a writer stores them."""
+    if not legacy:
+        return lambda value: value
+    # Not imported where used: a fork while the writer's thread imports it would leave the child waiting for it.
+    from stepscope.summary.kinds.registry import legacy_form
+
+    return legacy_form
 
 
 def _scalar_form(new_style: bool, double_precision: bool) -> ScalarForm:

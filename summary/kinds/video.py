@@ -52,7 +52,9 @@ def prepared_video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW"
 
 def _checked_video(tag: str, frames: Any, fps: float, dataformats: str) -> tuple[NDArray[Any], float]:
     with needs_extra("Writing a video", "stepscope-core[images]"):
-        import PIL.Image  # noqa: F401  (now, as the frames are encoded in another thread, which could tell nobody)
+        import PIL.Image
+    # The frames are encoded in another thread: a fork while it imports Pillow's formats would leave the child waiting.
+    PIL.Image.preinit()
     name = f"the video {tag!r}"
     rate = checked_number(fps, f"fps of {name}")
     if not (rate > 0 and math.isfinite(rate)):

@@ -147,6 +147,30 @@ def test_a_fork_while_another_thread_prepares_the_edges_of_a_histogram() -> None
     assert os.waitpid(child, 0)[1] == 0
 
 
+@pytest.mark.parametrize("legacy", [False, True])
+def test_the_thread_of_a_writer_imports_nothing(tmp_path: Path, legacy: bool) -> None:
+    # A child that is forked during an import waits forever when it needs the same module.
+    done = run(
+        "import sys, threading; import numpy as np; from stepscope.summary import SummaryWriter\n"
+        f"writer = SummaryWriter(sys.argv[1], legacy={legacy})\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if threading.current_thread() is not threading.main_thread(): print(name)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "writer.add_scalar('scalar', 1.0)\n"
+        "writer.add_scalar_batch('batch', np.arange(100.0), np.arange(100))\n"
+        "writer.add_histogram('histogram', np.arange(20_000.0))\n"
+        "writer.add_image('image', np.zeros((3, 8, 8)))\n"
+        "writer.add_video('video', np.zeros((1, 2, 3, 8, 8)))\n"
+        "writer.add_audio('audio', np.zeros(10))\n"
+        "writer.add_mesh('mesh', np.zeros((1, 3, 3)))\n"
+        "writer.add_text('text', 'text')\n"
+        "writer.close()\n",
+        tmp_path,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_calls_of_a_forked_child_leave_no_signals_that_no_thread_reads(tmp_path: Path) -> None:
     writer = SummaryWriter(tmp_path)
