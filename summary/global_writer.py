@@ -1,7 +1,10 @@
 """A writer that counts steps, for all modules and worker processes of a program, as in tensorboardX."""
 
-import multiprocessing
 import os
+import threading
+from collections import Counter
+from collections.abc import Callable
+from multiprocessing.managers import BaseManager
 from typing import Any, ClassVar, Final
 
 from stepscope.summary.writer import SummaryWriter
@@ -43,9 +46,9 @@ class GlobalSummaryWriter:
         self.smw: SummaryWriter | None = SummaryWriter(
             log_dir, comment, purge_step, max_queue, flush_secs, filename_suffix, write_to_disk, logdir=logdir, **kwargs
         )
-        self._lock: Final = multiprocessing.Lock()
-        self._manager: Final = multiprocessing.Manager()
-        self._steps: Final = self._manager.dict()
+        self._manager: Final = _StepsManager()
+        self._manager.start()
+        self._steps: Final = self._manager.steps()
 
     @staticmethod
     def getSummaryWriter() -> "GlobalSummaryWriter":  # noqa: N802
@@ -57,15 +60,15 @@ class GlobalSummaryWriter:
 
     def add_scalar(self, tag: str, scalar_value: Any, walltime: float | None = None) -> None:
         """Call `SummaryWriter.add_scalar` with the tag's next step."""
-        self._writer().add_scalar(tag, scalar_value, self._next_step("scalar", tag), walltime)
+        self._writer().add_scalar(tag, scalar_value, self._steps.take("scalar", tag), walltime)
 
     def add_image(self, tag: str, img_tensor: Any, walltime: float | None = None, dataformats: str = "CHW") -> None:
         """Call `SummaryWriter.add_image` with the tag's next step."""
-        self._writer().add_image(tag, img_tensor, self._next_step("image", tag), walltime, dataformats)
+        self._writer().add_image(tag, img_tensor, self._steps.take("image", tag), walltime, dataformats)
 
     def add_text(self, tag: str, text_string: Any, walltime: float | None = None) -> None:
         """Call `SummaryWriter.add_text` with the tag's next step."""
-        self._writer().add_text(tag, text_string, self._next_step("text", tag), walltime)
+        self._writer().add_text(tag, text_string, self._steps.take("text", tag), walltime)
 
     def close(self) -> None:
         """Write everything added so far and close the file."""
@@ -78,8 +81,22 @@ class GlobalSummaryWriter:
             raise ValueError("the global writer is closed; GlobalSummaryWriter.getSummaryWriter() makes another")
         return self.smw
 
-    def _next_step(self, kind: str, tag: str) -> int:
+
+class _Steps:
+    """Counts the steps of each tag of each kind, for all processes, which may be terminated at any moment."""
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self._counts: Final[Counter[tuple[str, str]]] = Counter()
+
+    def take(self, kind: str, tag: str) -> int:
         with self._lock:
-            step = int(self._steps.get((kind, tag), -1)) + 1
-            self._steps[kind, tag] = step
-            return step
+            self._counts[kind, tag] += 1
+            return self._counts[kind, tag] - 1
+
+
+class _StepsManager(BaseManager):
+    steps: Callable[[], _Steps]
+
+
+_StepsManager.register("steps", _Steps)
