@@ -23,6 +23,8 @@ _APPENDING: Final = frozenset({"arrow_hdfs", "hdfs", "memory", "sftp", "smb", "s
 """Protocols whose files can grow in place. Elsewhere, as in object stores, a file can only be replaced as a whole."""
 _LARGEST_REPLACED: Final = 8 << 20
 """Size in bytes after which a file that is replaced at each flush is succeeded by a new one."""
+_CREATED: Final[dict[str, object]] = {}
+"""Who created each remote file of this process, by address: object stores show a file only after its first upload."""
 _CLOSED: Final = -1
 """In place of a file's descriptor."""
 
@@ -300,8 +302,10 @@ class RemoteFolder:
         pass
 
     def create(self, name: str) -> "GrowingRemoteFile | ReplacedRemoteFile":
-        file_system, _ = self.file_system_and_path()
-        if self.has(name):
+        file_system, path = self.file_system_and_path()
+        creation = object()
+        created_first = _CREATED.setdefault(file_system.unstrip_protocol(f"{path}/{name}"), creation)
+        if created_first is not creation or self.has(name):
             raise FileExistsError(f"{self.address}/{name} exists")
         protocols = {file_system.protocol} if isinstance(file_system.protocol, str) else set(file_system.protocol)
         kind = GrowingRemoteFile if protocols & _APPENDING else ReplacedRemoteFile

@@ -174,6 +174,14 @@ def test_a_file_that_is_replaced_whole_gives_way_to_another(
     assert points.steps.tolist() == points.values.tolist() == list(range(2000))
 
 
+def test_two_writers_that_start_at_once_take_different_files(server: ObjectStore) -> None:
+    # The file does not exist before its first upload, and one once replaced the other.
+    one, other = storage.folder_at("s3://logs/twice"), storage.folder_at("s3://logs/twice")
+    assert one.create("events.0").name == "s3://logs/twice/events.0"
+    with pytest.raises(FileExistsError, match=r"s3://logs/twice/events\.0 exists"):
+        other.create("events.0")
+
+
 def test_a_server_that_goes_away_and_comes_back(server: ObjectStore, tmp_path: Path) -> None:
     writer = SummaryWriter("s3://logs/lost")
     writer.add_scalar("t", 0, 0)
