@@ -199,7 +199,8 @@ class StatisticsMethods(ValueWriter):
             session_start(start_info(hparams)),
             session_end(SessionEndInfo(status=hparams_pb2.STATUS_SUCCESS)),
         ]
-        writer = self._file_writer(self._folder.child(_run_folder(self.log_dir, run_name or name or str(time.time()))))
+        folder = _run_folder(self.log_dir, self._folder.address, run_name or name or str(time.time()))
+        writer = self._file_writer(self._folder.child(folder))
         for value in values:
             writer.add_event(Event(step=step, summary=Summary(value=[value])), wall_time)
         for tag, number in metrics.items():
@@ -207,15 +208,17 @@ class StatisticsMethods(ValueWriter):
         writer.close()
 
 
-def _run_folder(log_dir: str, run_name: object) -> str:
-    """Return the run's folder relative to the log directory; ``run_name`` may be a path or address inside it."""
+def _run_folder(log_dir: str, resolved: str, run_name: object) -> str:
+    """Return the run's folder relative to the log directory; ``run_name`` may be a path or address inside it.
+
+    ``resolved`` is the path of ``log_dir``, which stays the same when the program changes its folder.
+    """
     if not isinstance(run_name, str):
         raise TypeError(f"run_name must be a string, got {type(run_name).__name__}")
     if is_address(log_dir):
         relative = run_name.removeprefix(log_dir.rstrip("/") + "/")
     else:
-        top = os.path.abspath(log_dir)
-        relative = os.path.relpath(os.path.join(top, run_name), top) if "\0" not in run_name else run_name
+        relative = os.path.relpath(os.path.join(resolved, run_name), resolved) if "\0" not in run_name else run_name
     folder = PurePosixPath(posixpath.normpath(relative.replace(os.sep, "/")))
     checked_folder(str(folder), "run_name")
     if "\0" in run_name or folder.is_absolute() or ".." in folder.parts or is_address(relative):

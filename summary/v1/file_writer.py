@@ -15,6 +15,7 @@ from stepscope.summary.proto.graph_pb2 import GraphDef
 from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.storage import folder_at
 from stepscope.summary.tensorflow_compat import (
     checked_log_dir,
     checked_suffix,
@@ -62,6 +63,7 @@ class FileWriter:
             raise ValueError("session must be None: only TensorFlow itself can write from within a session")
         whole_number(max_queue, "max_queue", least=0)
         self._logdir: Final = checked_log_dir(logdir)
+        self._folder: Final = folder_at(self._logdir)
         self._linger: Final = longest_wait(checked_number(flush_secs, "flush_secs"), "flush_secs", self._logdir)
         self._suffix: Final = checked_suffix(filename_suffix, "")
         definition = None if graph is None and graph_def is None else _graph_def(graph, graph_def)
@@ -167,7 +169,7 @@ class FileWriter:
         """Open a new file in the same folder, if the writer is closed."""
         with self._lock:
             if self._closed:
-                self._file = EventFileWriter(self._logdir, linger=self._linger, filename_suffix=self._suffix)
+                self._file = EventFileWriter(self._folder, linger=self._linger, filename_suffix=self._suffix)
                 self._closed = False
 
     def __enter__(self) -> Self:

@@ -396,6 +396,21 @@ def test_a_closed_writer_goes_on_in_a_new_file(tmp_path: Path) -> None:
     assert [len(events(path)) for path in files(tmp_path)] == [0, 2, 1]
 
 
+def test_a_reopened_writer_stays_in_its_folder_when_the_program_changes_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    opened = v1.FileWriter("run")
+    opened.close()
+    monkeypatch.chdir(tmp_path / "other")
+    opened.reopen()
+    opened.close()
+    assert list((tmp_path / "other").iterdir()) == []
+    assert len(files(tmp_path / "run")) == 2
+    assert opened.get_logdir() == "run"
+
+
 def test_what_is_wrong_is_refused_before_anything_is_written(writer: v1.FileWriter) -> None:
     calls: list[tuple[Callable[[], None], type[Exception], str]] = [
         (lambda: writer.add_summary(b"\xff"), ValueError, "bytes that are not one"),

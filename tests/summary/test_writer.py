@@ -431,6 +431,7 @@ def test_a_run_stays_where_it_began_when_the_program_changes_its_folder(
         writer.flush()
         writer.add_scalars("both", {"a": 2.0}, 1, 11.0)
         writer.add_embedding([[1.0, 2.0]], tag="points")
+        writer.add_hparams({"lr": 1.0}, {}, run_name=str(tmp_path / "runs" / "trial"))
         writer.export_scalars_to_json(tmp_path / "scalars.json")
         assert writer.all_writers is not None
         assert list(writer.all_writers) == ["runs", "runs/both_a"]
@@ -440,6 +441,7 @@ def test_a_run_stays_where_it_began_when_the_program_changes_its_folder(
     assert scalars(tmp_path / "runs") == [("t", 0, 1.0), ("t", 2, 3.0)]
     assert scalars(tmp_path / "runs" / "both_a") == [("both", 1, 2.0)]
     assert (tmp_path / "runs" / "00000" / "points" / "tensors.tsv").exists()
+    assert (tmp_path / "runs" / "trial").exists()
     assert json.loads((tmp_path / "scalars.json").read_text()) == {
         "runs/t": [[10.0, 0, 1.0]],
         "runs/both_a/both": [[11.0, 1, 2.0]],
