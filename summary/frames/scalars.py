@@ -27,16 +27,16 @@ def scalars(
     return frame if wall_time else frame.drop("wall_time")
 
 
-def column_names(names: Iterable[str], taken: Iterable[str], noun: str) -> dict[str, str]:
+def column_names(names: Iterable[str], taken: Iterable[str], noun: str) -> list[str]:
     """Return a column name for each name: the name itself, followed by ``(noun)`` where that is taken."""
-    columns: dict[str, str] = {}
+    columns: list[str] = []
     used = set(taken)
     for name in names:
         column = name
         while column in used:
             column = f"{column} ({noun})"
         used.add(column)
-        columns[name] = column
+        columns.append(column)
     return columns
 
 
@@ -78,8 +78,8 @@ def _one_row_per_step(chosen: Sequence[Series]) -> pl.DataFrame:
             name_column("run", list(rows), [len(of_run.steps) for of_run in rows.values()]),
             joined("step", [of_run.steps for of_run in rows.values()], pl.Int64),
             *(
-                _tag_column(column, by_tag[tag], rows, row_count)
-                for tag, column in column_names(by_tag, _KEYS, "tag").items()
+                _tag_column(column, of_tag, rows, row_count)
+                for column, of_tag in zip(column_names(by_tag, _KEYS, "tag"), by_tag.values(), strict=True)
             ),
         ]
     )

@@ -62,13 +62,11 @@ def hparams(contents: Contents, runs: Names = None) -> pl.DataFrame:
     }
     given = [session.hparams for session in sessions]
     names = dict.fromkeys(name for hparams in given for name in hparams)
-    for name, column in column_names(names, columns, "hyperparameter").items():
+    for name, column in zip(names, column_names(names, columns, "hyperparameter"), strict=True):
         columns[column] = _typed([hparams.get(name) for hparams in given])
-    metrics = {_metric_name(metric): metric for metric in _metrics(contents, sessions)}
-    for name, column in column_names(metrics, columns, "metric").items():
-        columns[column] = pl.Series(
-            [_last_value(contents, s.run, *metrics[name]) for s in sessions], dtype=pl.Float64()
-        )
+    metrics = _metrics(contents, sessions)
+    for metric, column in zip(metrics, column_names(map(_metric_name, metrics), columns, "metric"), strict=True):
+        columns[column] = pl.Series([_last_value(contents, s.run, *metric) for s in sessions], dtype=pl.Float64())
     return pl.DataFrame([values.alias(column) for column, values in columns.items()])
 
 

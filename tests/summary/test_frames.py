@@ -427,6 +427,14 @@ def test_without_declared_metrics_every_scalar_of_a_session_and_below_is_one(tmp
     ]
 
 
+def test_metrics_of_one_name_have_a_column_each(tmp_path: Path) -> None:
+    session(tmp_path / "s", {"lr": 1})
+    write(tmp_path / "s", ("train/loss", 0, 2.0, 0.5))
+    write(tmp_path / "s" / "train", ("loss", 0, 2.0, 0.25))
+    table = open_logdir(tmp_path).hparams()
+    assert table.select(table.columns[-2:]).to_dicts() == [{"train/loss": 0.5, "train/loss (metric)": 0.25}]
+
+
 def test_metrics_of_sessions_inside_each_other_are_found_in_one_walk_through_the_runs(tmp_path: Path) -> None:
     walks: list[int] = []
 
