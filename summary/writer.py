@@ -6,6 +6,7 @@ import math
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path, PurePath
 from types import MappingProxyType, TracebackType
@@ -47,6 +48,13 @@ class _Defaults(NamedTuple):
 
     global_step: Any
     walltime: float | None
+
+    def completed(self, global_step: Any, walltime: float | None) -> tuple[Any, float | None]:
+        """Return the arguments of a call, with the defaults for what it does not give."""
+        return (
+            self.global_step if global_step is None else global_step,
+            self.walltime if walltime is None else walltime,
+        )
 
 
 class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
@@ -121,7 +129,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         self._fsync: Final = fsync
         self._legacy = legacy
         self._in_form: Final = _form(legacy)
-        self._defaults: _Defaults | None = None
+        self._defaults: Final[ContextVar[_Defaults | None]] = ContextVar("defaults", default=None)
         self._main: Final = self._file_writer(self._folder)
         self._scalars_writers: Final[dict[str, EventFileWriter]] = {}
         self._scalars_lock: Final = ForkSafeLock()
@@ -197,8 +205,8 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
             checked_tag(tag)
         if type(scalar_value) is not float:
             scalar_value = checked_scalar(scalar_value, f"the scalar {tag!r}")
-        if self._defaults is not None:
-            global_step, walltime = self._with_defaults(global_step, walltime)
+        if (defaults := self._defaults.get()) is not None:
+            global_step, walltime = defaults.completed(global_step, walltime)
         if type(global_step) is not int or not -_INT64_LIMIT <= global_step < _INT64_LIMIT:
             global_step = checked_step(global_step)
         if walltime is not None and not (type(walltime) is float and math.isfinite(walltime)):
@@ -235,8 +243,9 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         """
         numbers = as_array(scalar_values, f"the scalars {tag!r}").astype(np.float64, copy=False)
         steps = checked_steps(global_steps)
-        if walltimes is None and self._defaults is not None and self._defaults.walltime is not None:
-            walltimes = np.full(steps.shape, self._defaults.walltime)
+        defaults = self._defaults.get()
+        if walltimes is None and defaults is not None and defaults.walltime is not None:
+            walltimes = np.full(steps.shape, defaults.walltime)
         times = None if walltimes is None else as_array(walltimes, "wall times").astype(np.float64, copy=False)
         lengths = [array.shape for array in (numbers, steps, times) if array is not None]
         if numbers.ndim != 1 or len(set(lengths)) > 1:
@@ -323,19 +332,21 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     def use_metadata(self, *, global_step: Any = None, walltime: float | None = None) -> Iterator[Self]:
         """Set the step and the wall time of calls in the ``with`` block that pass none, as in tensorboardX.
 
+        Calls of other threads and of other asynchronous tasks are unaffected.
+
         Raises:
             ValueError: neither is given, or the block is nested in another.
         """
         if global_step is None and walltime is None:
             raise ValueError("use_metadata needs a global_step or a walltime, got neither")
-        if self._defaults is not None:
+        if self._defaults.get() is not None:
             raise ValueError("a block of use_metadata must not lie in another")
         step = None if global_step is None else checked_step(global_step)
-        self._defaults = _Defaults(step, optional_wall_time(walltime))
+        before = self._defaults.set(_Defaults(step, optional_wall_time(walltime)))
         try:
             yield self
         finally:
-            self._defaults = None
+            self._defaults.reset(before)
 
     def export_scalars_to_json(self, path: str | os.PathLike[str]) -> None:
         """Write all scalars that this writer has written as ``{"<folder>/<tag>": [[wall time, step, value], ...]}``.
@@ -389,16 +400,9 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         self._main.add_prepared(prepared, *self._checked(global_step, walltime))
 
     def _checked(self, global_step: Any, walltime: float | None) -> tuple[int, float | None]:
-        if self._defaults is not None:
-            global_step, walltime = self._with_defaults(global_step, walltime)
+        if (defaults := self._defaults.get()) is not None:
+            global_step, walltime = defaults.completed(global_step, walltime)
         return checked_step(global_step), optional_wall_time(walltime)
-
-    def _with_defaults(self, global_step: Any, walltime: float | None) -> tuple[Any, float | None]:
-        assert self._defaults is not None
-        return (
-            self._defaults.global_step if global_step is None else global_step,
-            self._defaults.walltime if walltime is None else walltime,
-        )
 
 
 def _all(operations: Iterable[Callable[[], None]]) -> None:

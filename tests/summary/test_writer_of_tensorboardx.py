@@ -1,6 +1,8 @@
 """What `SummaryWriter` takes from tensorboardX beyond PyTorch's class."""
 
+import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,30 @@ def test_metadata_for_the_calls_in_a_block(tmp_path: Path) -> None:
     assert ("metric", 10, 100.5) in points(tmp_path / "trial")
     assert {time for _, _, time in points(tmp_path / "trial")} == {100.5}
     assert [path.name for path in (tmp_path / "00010").iterdir()] == ["embedding"]
+
+
+def test_metadata_are_for_the_calls_of_one_thread(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer, writer.use_metadata(global_step=10, walltime=100.5):
+        other = threading.Thread(target=writer.add_scalar, args=("other", 1.0, None, 7.0))
+        other.start()
+        other.join()
+        writer.add_scalar("own", 1.0)
+    assert points(tmp_path) == [("other", 0, 7.0), ("own", 10, 100.5)]
+
+
+def test_metadata_are_for_the_calls_of_one_task(tmp_path: Path) -> None:
+    async def add(writer: SummaryWriter, step: int, both_are_inside: asyncio.Barrier) -> None:
+        with writer.use_metadata(global_step=step, walltime=100.5):
+            await both_are_inside.wait()
+            writer.add_text(f"task {step}", "x")
+
+    async def add_from_two_tasks(writer: SummaryWriter) -> None:
+        both_are_inside = asyncio.Barrier(2)
+        await asyncio.gather(*(add(writer, step, both_are_inside) for step in (1, 2)))
+
+    with SummaryWriter(tmp_path) as writer:
+        asyncio.run(add_from_two_tasks(writer))
+    assert sorted(points(tmp_path)) == [("task 1/text_summary", 1, 100.5), ("task 2/text_summary", 2, 100.5)]
 
 
 def test_metadata_that_makes_no_sense(tmp_path: Path) -> None:
