@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from stepscope.summary.arguments import checked_number
-from stepscope.summary.integrations.sessions import plain_hparams
-from stepscope.summary.kinds.hparams import session_end, session_start, start_info
+from stepscope.summary.integrations.sessions import end_session, plain_hparams
+from stepscope.summary.kinds.hparams import session_start, start_info
 from stepscope.summary.proto import hparams_pb2
-from stepscope.summary.proto.hparams_pb2 import SessionEndInfo
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.writer import SummaryWriter, default_log_dir
 
@@ -40,7 +39,8 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
     Training that resumes from a checkpoint supersedes the points after it.
 
     Args:
-        writer: the writer to write to; by default one is created when training begins.
+        writer: the writer to write to, in all trials of a hyperparameter search; by default one is created when
+            training begins.
         log_dir: the folder of the created writer; by default the environment variable TENSORBOARD_LOGGING_DIR, else the
             arguments' ``logging_dir``, else ``<output_dir>/runs/<date>_<host>``. In a hyperparameter search, each trial
             has its own folder within the last of these.
@@ -55,7 +55,9 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
                 "log_dir is for a writer that the callback creates itself: give either writer or log_dir, got both "
                 f"(log_dir={log_dir!r})"
             )
+        self._given: Final = writer
         self._writer = writer
+        self._in_session = False
         self._log_dir: Final = log_dir
 
     def on_train_begin(
@@ -64,7 +66,8 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
         """Write the arguments and the configuration as text, and the hyperparameters."""
         if not state.is_world_process_zero:
             return
-        if state.is_hyper_param_search and state.trial_name is not None:
+        if self._given is None and state.is_hyper_param_search and state.trial_name is not None:
+            self._leave_trial()
             self._writer = self._new_writer(os.path.join(args.output_dir, default_log_dir(""), state.trial_name), 0)
         writer = self._writer_for(args, state)
         writer.add_text("args", args.to_json_string())
@@ -73,6 +76,7 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
             writer.add_text("model_config", config.to_json_string())
         hparams = plain_hparams(args.to_sanitized_dict())
         writer.add_summary(Summary(value=[session_start(start_info(hparams))]))
+        self._in_session = True
 
     def on_log(
         self,
@@ -103,8 +107,16 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
         """Write the end of the session, and close the file; logging later opens another file."""
         if not state.is_world_process_zero or self._writer is None:
             return
-        end = session_end(SessionEndInfo(status=hparams_pb2.STATUS_SUCCESS))
-        self._writer.add_summary(Summary(value=[end]), state.global_step)
+        end_session(self._writer, step=state.global_step)
+        self._in_session = False
+        self._writer.close()
+
+    def _leave_trial(self) -> None:
+        """Close the file of the previous trial, of which a Trainer reports no end if it was pruned or failed."""
+        if self._writer is None:
+            return
+        if self._in_session:
+            end_session(self._writer, hparams_pb2.STATUS_UNKNOWN)
         self._writer.close()
 
     def _writer_for(self, args: TrainingArguments, state: TrainerState) -> SummaryWriter:

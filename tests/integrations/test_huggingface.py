@@ -172,6 +172,34 @@ def test_each_trial_of_a_search_has_a_run_of_its_own(tmp_path: Path) -> None:
     assert [Path(run).name for run in open_logdir(tmp_path).runs] == ["trial-1", "trial-2"]
 
 
+def test_a_trial_without_an_end_is_closed_when_the_next_begins(tmp_path: Path) -> None:
+    tested = trainer(tmp_path, eval_strategy="no")
+    callback = StepscopeCallback()
+    for name, is_pruned in (("trial-1", True), ("trial-2", False), ("trial-3", False)):
+        before = callback._writer
+        state = TrainerState(is_hyper_param_search=True, trial_name=name)
+        callback.on_train_begin(tested.args, state, TrainerControl(), model=tested.model)
+        assert before is None or before.file_writer is None
+        if not is_pruned:
+            callback.on_train_end(tested.args, state, TrainerControl())
+    sessions = open_logdir(tmp_path).hparams().select("run", "status").rows()
+    assert [(Path(run).name, status) for run, status in sessions] == [
+        ("trial-1", "unknown"),
+        ("trial-2", "success"),
+        ("trial-3", "success"),
+    ]
+
+
+def test_the_trials_of_a_search_with_a_writer_of_ones_own(tmp_path: Path) -> None:
+    tested = trainer(tmp_path / "output", eval_strategy="no")
+    with SummaryWriter(tmp_path / "own") as writer:
+        callback = StepscopeCallback(writer)
+        for name in ("trial-1", "trial-2"):
+            state = TrainerState(is_hyper_param_search=True, trial_name=name)
+            callback.on_train_begin(tested.args, state, TrainerControl(), model=tested.model)
+    assert list(open_logdir(tmp_path).runs) == ["own"]
+
+
 def test_a_writer_of_ones_own(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path / "own") as writer:
         trainer(tmp_path / "output", StepscopeCallback(writer)).train()
