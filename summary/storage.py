@@ -307,8 +307,7 @@ class RemoteFolder:
         created_first = _CREATED.setdefault(file_system.unstrip_protocol(f"{path}/{name}"), creation)
         if created_first is not creation or self.has(name):
             raise FileExistsError(f"{self.address}/{name} exists")
-        protocols = {file_system.protocol} if isinstance(file_system.protocol, str) else set(file_system.protocol)
-        kind = GrowingRemoteFile if protocols & _APPENDING else ReplacedRemoteFile
+        kind = GrowingRemoteFile if _can_append(file_system) else ReplacedRemoteFile
         return kind(self, name)
 
     def has(self, relative: str) -> bool:
@@ -326,8 +325,11 @@ class RemoteFolder:
         try:
             _as_os_error(file_system.pipe_file, target, content)
         except OSError:
+            folders = PurePosixPath(target).parents
             with contextlib.suppress(Exception):
-                file_system.makedirs(str(PurePosixPath(target).parent), exist_ok=True)
+                # In an object store, the first folder is a bucket, and a mistyped address must not create one.
+                if _can_append(file_system) or file_system.exists(str(folders[-2])):
+                    file_system.makedirs(str(folders[0]), exist_ok=True)
             _as_os_error(file_system.pipe_file, target, content)
 
     def locked(self) -> AbstractContextManager[None]:
@@ -422,6 +424,11 @@ class ReplacedRemoteFile:
 
     def remove(self) -> None:
         self._folder.remove(self._file_name)
+
+
+def _can_append(file_system: Any) -> bool:
+    protocols = {file_system.protocol} if isinstance(file_system.protocol, str) else set(file_system.protocol)
+    return bool(protocols & _APPENDING)
 
 
 def _append(file_system: Any, path: str, data: bytes) -> None:

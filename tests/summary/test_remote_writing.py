@@ -230,6 +230,12 @@ def test_an_address_on_this_machine_is_a_path(tmp_path: Path) -> None:
     assert open_logdir(tmp_path).runs["run"].series["t"].values.tolist() == [1.0]
 
 
+def test_a_mistyped_bucket_is_not_created(server: ObjectStore) -> None:
+    with pytest.raises(OSError, match="bucket does not exist"):
+        SummaryWriter("s3://lgos/run")
+    assert fsspec.filesystem("s3").ls("") == ["logs"]
+
+
 def test_a_protocol_that_nobody_knows(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Protocol not known: nowhere"):
         SummaryWriter("nowhere://bucket/run")
