@@ -194,7 +194,9 @@ class StepCounter(Hook):
     def begin(self) -> None:
         """Resume counting where the last loop ended."""
         if self._ended is not None:
-            self._between_loops += self._clock() - self._ended
+            # A loop without steps has no end of its own.
+            before, self._ended = self._ended, self._clock()
+            self._between_loops += self._ended - before
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
         """Write, if due."""

@@ -284,6 +284,17 @@ def test_steps_per_second_are_counted_without_the_time_between_loops(written: An
     assert read() == {"global_step/sec": [(4, 2.0), (8, 2.0)]}
 
 
+def test_steps_per_second_after_a_loop_without_batches(written: Any) -> None:
+    writer, read = written
+    clock = Clock()
+    hooks = Hooks(StepCounter(writer, every_n_steps=4, clock=clock))
+    for first_step, batches in ((0, 5), (5, 0), (5, 5)):
+        for _ in hooks.loop(range(batches), first_step):
+            clock.seconds += 0.5
+        clock.seconds += 100
+    assert read() == {"global_step/sec": [(4, 2.0), (8, 2.0)]}
+
+
 def test_steps_per_second_every_so_many_seconds(written: Any) -> None:
     writer, read = written
     clock = Clock()
