@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from stepscope.summary.arguments import as_array, checked_number
 from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.base import Kind, PayloadError, Prepared, Table
-from stepscope.summary.kinds.histogram_binning import Counts, EdgeTable, Floats, binary_floats, equal_width_buckets
+from stepscope.summary.kinds.histogram_binning import (
+    Counts,
+    EdgeTable,
+    Floats,
+    binary_floats,
+    equal_width_buckets,
+    sums,
+)
 from stepscope.summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
 from stepscope.summary.proto import summary_pb2
 from stepscope.summary.proto.plugin_data_pb2 import HistogramPluginData
@@ -291,10 +298,10 @@ def _histogram(tag: str, floats: Floats, table: EdgeTable, max_bins: int | None)
 def _legacy_histogram(tag: str, floats: Floats, table: EdgeTable, max_bins: int | None) -> Summary.Value:
     finite, _ = _split(floats)
     buckets = _occupied(finite, table.edges, table.count(finite), max_bins)
-    doubles = finite.astype(np.float64)
-    proto = HistogramProto(num=len(doubles), sum=doubles.sum(), sum_squares=np.square(doubles).sum())
+    total, total_of_squares = sums(finite)
+    proto = HistogramProto(num=len(finite), sum=total, sum_squares=total_of_squares)
     if len(buckets):
-        proto.min, proto.max = float(doubles.min()), float(doubles.max())
+        proto.min, proto.max = float(finite.min()), float(finite.max())
         # As in PyTorch, an empty bucket precedes them; its limit is where the first one begins.
         proto.bucket_limit.extend([buckets[0, 0], *buckets[:, 1]])
         proto.bucket.extend([0.0, *buckets[:, 2]])

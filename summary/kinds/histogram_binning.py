@@ -135,6 +135,12 @@ def binary_floats(array: NDArray[Any]) -> Floats:
     return np.ascontiguousarray(flat, dtype=np.float64)
 
 
+def sums(numbers: Floats) -> tuple[float, float]:
+    """Return the sum of ``numbers`` and that of their squares; a result beyond float64 is infinite or NaN."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(numbers.sum(dtype=np.float64)), float(np.square(numbers, dtype=np.float64).sum())
+
+
 def equal_width_buckets(numbers: Floats, count: int) -> NDArray[np.float64]:
     """Return TensorFlow 2's buckets of finite ``numbers``: float64 [count, 3] of left edge, right edge, count.
 

@@ -8,7 +8,7 @@ import numpy as np
 from stepscope.summary.arguments import as_array, checked_number
 from stepscope.summary.foreign_protos import own_message
 from stepscope.summary.kinds.histogram import tensorflow_table
-from stepscope.summary.kinds.histogram_binning import Floats, binary_floats
+from stepscope.summary.kinds.histogram_binning import Floats, binary_floats, sums
 from stepscope.summary.kinds.scalar import scalar as scalar_value
 from stepscope.summary.kinds.text import text as text_value
 from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
@@ -118,9 +118,7 @@ def _histogram_proto(values: Floats) -> HistogramProto:
     counts = np.append(0, table.count(values).between)
     is_occupied = counts > 0
     is_kept = np.append(is_occupied[:-1] | is_occupied[1:], True)
-    # Results beyond float64 are infinite.
-    with np.errstate(over="ignore"):
-        total, total_of_squares = values.sum(dtype=np.float64), np.square(values, dtype=np.float64).sum()
+    total, total_of_squares = sums(values)
     return HistogramProto(
         # Without values, the extremes are the defaults that a value would replace.
         min=values.min() if len(values) else limits[-1],

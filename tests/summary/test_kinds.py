@@ -118,6 +118,14 @@ def test_legacy_histograms_lose_empty_outer_buckets(proto: HistogramProto, bucke
     np.testing.assert_array_equal(decode("histograms", value).buckets, buckets)
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_sums_of_a_legacy_histogram_may_be_beyond_float64() -> None:
+    histo = prepared_histogram("h", np.array([-1e200, 3e200]), legacy=True).encode().histo
+    assert (histo.num, histo.sum, histo.sum_squares) == (2, 2e200, np.inf)
+    histo = prepared_histogram("h", np.array([1e308, 1e308]), legacy=True).encode().histo
+    assert (histo.num, histo.sum, histo.sum_squares) == (2, np.inf, np.inf)
+
+
 def test_legacy_image() -> None:
     value = Summary.Value(image=Summary.Image(width=2, height=1, colorspace=3, encoded_image_string=b"png"))
     assert kind_of(value) == "images"
