@@ -40,10 +40,11 @@ def tensor(tag: str, values: Any) -> Summary.Value:
     """
     name = f"the tensor {tag!r}"
     array = as_array(values, name, allow_complex=True)
-    if array.nbytes > _LARGEST:
-        raise ValueError(f"{name} must be smaller than 2 GiB, got {array.nbytes} bytes (shape {array.shape})")
-    metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_TENSOR)
     is_bfloat16 = "bfloat16" in str(getattr(values, "dtype", ""))
+    size = array.nbytes // 2 if is_bfloat16 else array.nbytes
+    if size > _LARGEST:
+        raise ValueError(f"{name} must be smaller than 2 GiB, got {size} bytes (shape {array.shape})")
+    metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_TENSOR)
     encoded = bfloat16_tensor(array) if is_bfloat16 else numbers_tensor(array)
     return Summary.Value(tag=tag, metadata=metadata, tensor=encoded)
 

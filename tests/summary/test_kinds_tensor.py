@@ -2,8 +2,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from stepscope.summary.kinds import PayloadError, decode, kind_of
+from stepscope.summary.kinds import tensor as tensor_module
 from stepscope.summary.kinds.tensor import tensor
 from stepscope.summary.kinds.tensor_proto import strings_tensor
 from stepscope.summary.proto import types_pb2
@@ -51,6 +53,14 @@ def test_complex_numbers_as_pairs_of_numbers() -> None:
 def test_tensors_refuse(values: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         tensor("t", values)
+
+
+def test_the_size_of_a_bfloat16_tensor_is_that_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensor_module, "_LARGEST", 8)
+    value = tensor("t", torch.tensor([1, 2, 3, 4], dtype=torch.bfloat16))
+    assert len(value.tensor.tensor_content) == 8
+    with pytest.raises(ValueError, match=r"must be smaller than 2 GiB, got 10 bytes \(shape \(5,\)\)"):
+        tensor("t", torch.zeros(5, dtype=torch.bfloat16))
 
 
 @pytest.mark.parametrize(
