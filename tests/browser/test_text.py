@@ -224,10 +224,10 @@ def test_the_controls_of_a_diff_show_what_they_chose(serve: Serve, page: Page, l
     expect(page.locator(".entry")).to_have_count(5)
     page.get_by_title("Compare with another step or run").first.click()
     new = page.locator(".diff-side").nth(1)
-    run, slider, field = new.get_by_label("New run"), new.locator(".track-slider"), new.locator(".track-field")
+    runs, slider, field = new.get_by_label("New run"), new.locator(".track-slider"), new.locator(".track-field")
 
     def expect_side(name: str, place: str, step: str) -> None:
-        expect(run).to_have_value(name)
+        expect(runs).to_have_value(name)
         expect(slider).to_have_attribute("title", f"{place} · {name}")
         expect(field).to_have_value(step)
 
@@ -239,7 +239,7 @@ def test_the_controls_of_a_diff_show_what_they_chose(serve: Serve, page: Page, l
     expect_side("a", "1 of 3", "0")
     field.press("ArrowUp")
     expect_side("a", "2 of 3", "10")
-    run.select_option("b")
+    runs.select_option("b")
     expect_side("b", "2 of 2", "15")
 
 
