@@ -171,7 +171,7 @@ class StagedRun:
         )
         if self._stored is not None:
             series, starts, turns_then = self._stored
-            if stored == series.files:
+            if stored == series.files and len(stored) == len(turns):
                 return series
             self._take_over(series, starts, turns_then)
             self._stored = None

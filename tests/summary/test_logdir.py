@@ -109,6 +109,15 @@ def test_several_files_of_a_run_are_all_followed_in_order_of_their_names(tmp_pat
     assert shown(logdir.update()) == {".": {"loss": [(0, 0.0), (1, 1.0), (2, 2.0), (3, 3.0)]}}
 
 
+def test_a_large_file_that_joins_a_run_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "events.out.tfevents.1", scalar(0, 0.0))
+    logdir = Logdir(tmp_path)
+    logdir.update()
+    monkeypatch.setattr("stepscope.summary.kept_files.LEAST_CACHED", 1)
+    write(tmp_path / "events.out.tfevents.2", scalar(1, 1.0))
+    assert shown(logdir.update()) == {".": {"loss": [(0, 0.0), (1, 1.0)]}}
+
+
 def test_a_restart_supersedes_and_says_how_much(tmp_path: Path) -> None:
     write(tmp_path / "events.out.tfevents.1", *(scalar(step, step) for step in range(5)))
     write(tmp_path / "events.out.tfevents.2", scalar(2, 20.0), scalar(3, 30.0))
