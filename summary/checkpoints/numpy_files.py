@@ -4,6 +4,7 @@ The format is defined in numpy/lib/_format_impl.py. Files are read piece by piec
 another program that shortens a mapped file crashes the process.
 """
 
+import io
 import math
 import zipfile
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ from stepscope.summary.checkpoints.zip_members import open_member
 from stepscope.summary.memory_budget import claim
 from stepscope.summary.source import read_up_to
 
+_LARGEST_HEADER: Final = 0xFFFF
+"""Maximum size of a header in bytes, as in version 1 of the format; later versions could declare 4 GiB."""
 _MOST_TEXT: Final = 256 << 20
 """Maximum size of an array of strings in bytes."""
 
@@ -126,7 +129,12 @@ def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         case (1, 0):
             shape, columns_first, dtype = npy.read_array_header_1_0(stream)
         case (2, 0) | (3, 0):
-            shape, columns_first, dtype = npy.read_array_header_2_0(stream)
+            declared = read_up_to(stream, 4)
+            size = int.from_bytes(declared, "little")
+            if size > _LARGEST_HEADER:
+                raise CheckpointError(f"The header of an array would have {size:,} bytes.")
+            header = io.BytesIO(declared + read_up_to(stream, size))
+            shape, columns_first, dtype = npy.read_array_header_2_0(header)
         case _:
             raise CheckpointError(f"The file is a .npy of version {version}, which is not known.")
     return checked_shape(shape), columns_first, dtype

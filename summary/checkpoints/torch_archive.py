@@ -87,7 +87,10 @@ class TorchArchive:
             if len(data) > _LARGEST_PICKLE:
                 raise CheckpointError(f"{name} describes its tensors in more than {_LARGEST_PICKLE:,} bytes.")
             order = self._folder + "byteorder"
-            self._big_endian = order in archive.namelist() and archive.read(order).strip() == b"big"
+            self._big_endian = False
+            if order in archive.namelist():
+                with archive.open(order) as content:
+                    self._big_endian = content.read(16).strip() == b"big"
             self._tensors = dict(_named_tensors(described(data)))
         self.tensors = tuple(TensorInfo(name, t.shape, t.dtype, _label(name)) for name, t in self._tensors.items())
 

@@ -1,6 +1,8 @@
+import contextlib
 import io
 import json
 import threading
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import h5py
 import numpy as np
 import polars as pl
 import pytest
+from numpy.lib.format import magic
 
 from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
 from stepscope.summary.checkpoints.base import CheckpointError
@@ -21,6 +24,7 @@ from stepscope.summary.vector_tables import read_vector_table
 from tests.summary.bundles import table
 
 MIB = 1 << 20
+SPACES = b" " * (16 * MIB)
 TABLE = pl.DataFrame({"v": [[1.0, 2.0, 3.0]] * 1000, "t": ["x"] * 1000, "n": range(1000)})
 
 
@@ -130,10 +134,11 @@ def test_every_format_claims_what_it_declares_before_it_takes_it(tmp_path: Path)
             assert budget.claimed >= points.nbytes == MIB, name
 
 
-def small_archive(pickle: bytes) -> bytes:
+def small_archive(members: dict[str, bytes]) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a/data.pkl", pickle)
+        for name, content in members.items():
+            archive.writestr(name, content)
     assert len(stream.getvalue()) < 20_000
     return stream.getvalue()
 
@@ -150,7 +155,25 @@ def small_archive(pickle: bytes) -> bytes:
 )
 def test_a_pickle_claims_what_it_describes(pickle: bytes) -> None:
     with MemoryBudget(16 * MIB).reading(), pytest.raises(CheckpointError, match="It needs some"):
-        open_checkpoint(lambda _: io.BytesIO(small_archive(pickle)), "a.pt")
+        open_checkpoint(lambda _: io.BytesIO(small_archive({"a/data.pkl": pickle})), "a.pt")
+
+
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [
+        pytest.param("a.npz", {"a.npy": magic(2, 0) + (16 * MIB).to_bytes(4, "little") + SPACES}, id="a header"),
+        pytest.param("a.pt", {"a/data.pkl": b"N.", "a/byteorder": SPACES}, id="a byte order"),
+    ],
+)
+def test_what_should_be_small_is_not_unpacked_if_it_is_large(name: str, members: dict[str, bytes]) -> None:
+    archive = small_archive(members)
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(CheckpointError):
+            open_checkpoint(lambda _: io.BytesIO(archive), name)
+        assert tracemalloc.get_traced_memory()[1] < 4 * MIB
+    finally:
+        tracemalloc.stop()
 
 
 def test_reading_a_pickle_can_be_cancelled() -> None:
