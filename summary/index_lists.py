@@ -241,20 +241,23 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 class Written(NamedTuple):
     """A segment as it is written: blocks, each of which begins where the previous one ends, and then their list."""
 
+    sources: list[IndexedFile]
+    """The files in it."""
     blocks: list[bytes]
     list: bytes
     listed: _Listed
 
     def files(self, segment: Segment) -> SegmentFiles:
-        """Return the files, in the order in which they were given."""
+        """Return the files, in the order of `sources`."""
         return SegmentFiles(segment, self.listed, self.listed.tables)
 
 
 def encoded(files: Sequence[IndexedFile], at: int) -> Written:
     """Return a segment of files, whose first block will be at offset ``at``.
 
-    Raises OSError if a block that is stored elsewhere is damaged or gone.
+    Files whose block is stored elsewhere, and damaged or gone there, are left out.
     """
+    sources: list[IndexedFile] = []
     blocks: list[bytes] = []
     tables: dict[int, int] = {}
     shared: list[PackedTable] = []
@@ -263,7 +266,7 @@ def encoded(files: Sequence[IndexedFile], at: int) -> Written:
     for file in files:
         content = file.points.block.read()
         if content is None:
-            raise OSError(f"the points of {file.found.path} are gone")
+            continue
         table = file.points.table
         if id(table) not in tables:
             tables[id(table)] = len(shared)
@@ -287,28 +290,29 @@ def encoded(files: Sequence[IndexedFile], at: int) -> Written:
                 state.first_wall_time is not None,
             )
         )
+        sources.append(file)
         blocks.append(content)
         scalars.append(table.scalars(content))
         at += len(content)
     listed = _Listed(
         shared,
-        [str(file.found.path).encode(errors="surrogateescape") for file in files],
+        [str(file.found.path).encode(errors="surrogateescape") for file in sources],
         np.array(rows, ENTRY).tobytes(),
-        {place: file.found.etag for place, file in enumerate(files) if file.found.etag},
+        {place: file.found.etag for place, file in enumerate(sources) if file.found.etag},
         {
             place: msgspec.Raw(_ENCODER.encode(dict(file.points.texts)))
-            for place, file in enumerate(files)
+            for place, file in enumerate(sources)
             if file.points.texts
         },
-        [msgspec.Raw(_ENCODER.encode(file.state)) for file in files],
+        [msgspec.Raw(_ENCODER.encode(file.state)) for file in sources],
         summaries(scalars).tobytes(),
         {
             place: np.array(list(_crcs_of_parts(file.points.table, content)), CRC).tobytes()
-            for place, (file, content) in enumerate(zip(files, blocks, strict=True))
+            for place, (file, content) in enumerate(zip(sources, blocks, strict=True))
             if file.points.table.divided
         },
     )
-    return Written(blocks, _ENCODER.encode(listed), listed)
+    return Written(sources, blocks, _ENCODER.encode(listed), listed)
 
 
 def _crcs_of_parts(table: PackedTable, block: bytes) -> Iterator[int]:

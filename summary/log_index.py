@@ -214,12 +214,17 @@ class LogIndex:
     def _write(self, files: Iterable[IndexedFile]) -> bool:
         for batch in _batches(files):
             written = index_lists.encoded(batch, len(_MAGIC))
+            for file in batch:
+                # The next start may read files with damaged data again.
+                self._files.pop(str(file.found.path), None)
+            if not written.sources:
+                continue
             at = len(_MAGIC) + sum(map(len, written.blocks))
             name = self._folder.write_segment([_MAGIC, *written.blocks, written.list])
             segment = Segment(self._folder, name, at + len(written.list))
             self._places[name] = SegmentPlace(name, at, len(written.list), crc32c(written.list))
             stored = written.files(segment)
-            for place, file in enumerate(batch):
+            for place, file in enumerate(written.sources):
                 file.points.block = stored.points(place).block
             self._files.update(_places_in(stored))
         return True
@@ -249,8 +254,7 @@ class LogIndex:
         for path, (files, _) in list(self._files.items()):
             if files.segment.name in chosen:
                 file = IndexedFiles(self._files).get(PurePosixPath(path))
-                # The next start reads files with damaged data again.
-                if file is None or file.points.block.read() is None:
+                if file is None:
                     del self._files[path]
                 else:
                     moving.append(file)

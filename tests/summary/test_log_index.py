@@ -285,6 +285,27 @@ def test_a_damaged_index_is_of_no_consequence(
     assert shown(look(logs, index)) == expected
 
 
+def test_damaged_points_do_not_keep_those_of_other_files_from_being_stored(logs: Path, tmp_path: Path) -> None:
+    look(logs, tmp_path / "index")
+    (segment,) = (tmp_path / "index").glob("*.segment")
+    content = bytearray(segment.read_bytes())
+    content[100] ^= 1
+    segment.write_bytes(content)
+    for path in logs.glob("*/*"):
+        os.utime(path, (1, 1))
+    with SummaryWriter(logs / "c") as writer:
+        writer.add_scalar("loss", 1.0, 1)
+    index = LogIndex(str(tmp_path / "index"))
+    logdir = Logdir(logs, index=index)
+    snapshot = logdir.update()
+    logdir.wait_until_stored()
+    assert index.refused == ""
+    assert {path.parts[0] for path in files_of(tmp_path / "index", logs)} == {"b", "c"}
+    assert shown(snapshot) == read_anew(logs)
+    look(logs, tmp_path / "index")
+    assert {path.parts[0] for path in files_of(tmp_path / "index", logs)} == {"a", "b", "c"}
+
+
 def test_any_file_of_an_index_may_be_missing(
     kept: tuple[Path, dict[str, Any], dict[str, bytes]], tmp_path: Path
 ) -> None:
