@@ -96,8 +96,7 @@ class KeptFiles:
         if file.events.position > 0:
             return False
         try:
-            if not self._from_index(file, cheaply=cheaply) and not cheaply:
-                self._from_cache(file)
+            self._restore(file, cheaply=cheaply)
         except OSError:
             return False
         if file.events.position == 0:
@@ -106,6 +105,12 @@ class KeptFiles:
         complete = file.events.position == file.found.size
         self.taken += complete
         return complete
+
+    def _restore(self, file: StagedFile, *, cheaply: bool) -> bool:
+        if cheaply or self._is_indexed(file.found):
+            return self._from_index(file, cheaply=cheaply)
+        # The index may have a file with a cache file as it was when it was smaller.
+        return self._from_index(file, cheaply=True) or self._from_cache(file) or self._from_index(file, cheaply=False)
 
     def _from_index(self, file: StagedFile, *, cheaply: bool) -> bool:
         indexed = None if self._indexed is None else self._indexed.get(file.found.path)
@@ -127,23 +132,30 @@ class KeptFiles:
             places=points.table.places,
         ):
             return False
-        file.cached_bytes = file.events.position
         file.as_indexed = certain and not self._are_others
         if not file.as_indexed:
+            if not self._is_indexed(found):
+                # It has no cache file yet.
+                return True
             # The next start need not open it.
             file.packed = indexed.state, points
             self._wait(file)
+        file.cached_bytes = file.events.position
         return True
 
-    def _from_cache(self, file: StagedFile) -> None:
+    def _from_cache(self, file: StagedFile) -> bool:
         cached = None if self._cache is None else self._cache.load(self._source.locate(file.found.path))
         if cached is None:
-            return
+            return False
         found = file.found
         same = (cached.size, cached.modified_ns, cached.changed_ns) == (found.size, found.modified_ns, found.changed_ns)
         changed = not same and cached.size == found.size
-        if cached.size <= found.size and file.events.restore(cached.state, cached.table, cached.kept, changed=changed):
-            file.cached_bytes = file.events.position
+        if cached.size > found.size or not file.events.restore(
+            cached.state, cached.table, cached.kept, changed=changed
+        ):
+            return False
+        file.cached_bytes = file.events.position
+        return True
 
     def read(self, file: StagedFile) -> None:
         """Read new data of a file; callable from any thread, but only one per file. Raises OSError."""

@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.summary import SummaryWriter, packed_points
+from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.index_files import IndexFolder
 from stepscope.summary.log_index import LogIndex
@@ -191,6 +192,25 @@ def test_of_a_file_that_has_grown_the_rest_is_read(logs: Path, tmp_path: Path, o
     opened.clear()
     assert shown(look(logs, tmp_path / "index")) == expected
     assert ("a", 0) not in opened
+
+
+def test_a_file_that_has_grown_large_is_taken_from_its_cache_file(
+    logs: Path, tmp_path: Path, opened: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ColumnCache(tmp_path / "cache")
+    logdir = Logdir(logs, cache=cache, index=LogIndex(str(tmp_path / "index")))
+    logdir.update()
+    logdir.wait_until_stored()
+    assert not cache.folder.exists()
+    monkeypatch.setattr("stepscope.summary.kept_files.LEAST_CACHED", 1)
+    with event_file(logs, "a").open("ab") as stream:
+        stream.write(event_file(logs, "b").read_bytes())
+    logdir.update()
+    logdir.wait_until_stored()
+    opened.clear()
+    snapshot = look(logs, tmp_path / "index", cache=cache)
+    assert [offset for run, offset in opened if run == "a"] == [-1]
+    assert shown(snapshot) == read_anew(logs)
 
 
 @pytest.mark.parametrize("keep_times", [True, False], ids=["with its times", "at another time"])
