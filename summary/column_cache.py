@@ -288,7 +288,7 @@ class _KeptColumns:
             return None
         texts = self.texts.get(place, NO_TEXTS)
         columns = _columns(content, table.kinds[place], table.counts[place])
-        return TagState(table.tags[place], table.kinds[place], *texts, place in table.going_back, *columns)
+        return TagState(table.tags[place], table.kinds[place], *texts, table.goes_back(place), *columns)
 
     def has_picture(self, place: int) -> bool:
         return False

@@ -1,7 +1,9 @@
 """Points of an event file read at an earlier start: tags are available immediately, columns on demand."""
 
+import bisect
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -58,7 +60,7 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
     """0 for a tag without points."""
     last_steps: list[int]
     going_back: list[int]
-    """Indices of the tags with a step that is below the one before it."""
+    """Indices, ascending, of the tags with a step that is below the one before it."""
 
     @classmethod
     def of(cls, states: Sequence[TagState]) -> "TagTable":
@@ -80,8 +82,13 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
             [self.counts[place]],
             [self.first_steps[place]],
             [self.last_steps[place]],
-            [0] if place in self.going_back else [],
+            [0] if self.goes_back(place) else [],
         )
+
+    def goes_back(self, place: int) -> bool:
+        """Return whether the tag at an index has a step that is below the one before it."""
+        found = bisect.bisect_left(self.going_back, place)
+        return self.going_back[found : found + 1] == [place]
 
     def kind_of(self, place: int | None) -> str | None:
         """Return the kind of the tag at an index, if it exists."""
@@ -109,7 +116,7 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
             {len(column) for column in columns} == {tags}
             and len(set(self.tags)) == tags
             and min(self.counts, default=0) >= 0
-            and set(range(tags)).issuperset(self.going_back)
+            and all(before < after for before, after in pairwise([-1, *self.going_back, tags]))
         )
 
 

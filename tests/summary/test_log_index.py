@@ -29,6 +29,7 @@ from stepscope.summary.logdir import Logdir
 from stepscope.summary.packed_points import BlockInMemory, PackedPoints, Packer
 from stepscope.summary.points import TagState
 from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.stored_points import TagTable
 from tests.summary.index_parts import files_of, loaded_index
 
 
@@ -598,6 +599,17 @@ def test_packed_points_are_the_points_to_the_bit(
         assert found[:6] == state[:6]
         assert [column.tobytes() for column in found[6:]] == [column.tobytes() for column in state[6:]]
         assert [column.dtype for column in found[6:]] == [column.dtype for column in state[6:]]
+
+
+@pytest.mark.parametrize(
+    ("going_back", "is_sound"),
+    [([], True), ([0, 2], True), ([2, 0], False), ([0, 0], False), ([-1], False), ([3], False)],
+)
+def test_tags_that_go_back_are_in_order_in_a_table(going_back: list[int], is_sound: bool) -> None:
+    table = TagTable(["a", "b", "c"], ["scalars"] * 3, [2] * 3, [1] * 3, [0] * 3, going_back)
+    assert table.is_sound(3) == is_sound
+    if is_sound:
+        assert [place for place in range(3) if table.goes_back(place)] == going_back
 
 
 def two_points(value: float) -> TagState:
