@@ -7,7 +7,7 @@ as each rank of distributed training in which more than one rank logs: neither f
 
 import bisect
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -84,6 +84,14 @@ def writers_at_once(found: Sequence[Turn]) -> int:
     """Return the maximum number of the given files of a run, ordered by rank, that were written concurrently."""
     ends = sorted(turn.after for turn in found)
     return max((begun - bisect.bisect_right(ends, turn.rank) for begun, turn in enumerate(found, 1)), default=0)
+
+
+def are_written_at_once(found: Iterable[Turn]) -> Iterator[bool]:
+    """Yield, for each file of a run, ordered by rank, whether it and another were written concurrently."""
+    furthest = 0
+    for turn in found:
+        yield furthest > turn.rank or turn.after > turn.rank + 1
+        furthest = max(furthest, turn.after)
 
 
 def kept_points(steps: NDArray[np.int64], restarts: Sequence[Restart]) -> NDArray[np.bool_]:

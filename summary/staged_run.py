@@ -17,7 +17,16 @@ from stepscope.summary.event_file import EventFile, FileState
 from stepscope.summary.packed_points import PackedPoints
 from stepscope.summary.payload_locations import Content
 from stepscope.summary.points import Part, TagPoints
-from stepscope.summary.restarts import Restart, Turn, Written, shown_order, standing, turns, writers_at_once
+from stepscope.summary.restarts import (
+    Restart,
+    Turn,
+    Written,
+    are_written_at_once,
+    shown_order,
+    standing,
+    turns,
+    writers_at_once,
+)
 from stepscope.summary.series import Resumption, Run, Series
 from stepscope.summary.source import FoundFile, Source, readable
 from stepscope.summary.stored_series import StoredFile, StoredSeries, are_plain
@@ -137,7 +146,8 @@ class StagedRun:
         if any(file.events.first_wall_time is not None for file in self.files.values()):
             committed = Run(self.name, self._first_wall_time(), series)
         turns = self._turns()
-        health = tuple(self._health(file, turns) for file in self.files.values())
+        at_once = dict(zip(turns, are_written_at_once(turns.values()), strict=True))
+        health = tuple(self._health(file, at_once=at_once[file.events]) for file in self.files.values())
         same = health == self.health and _same_run(committed, self.committed)
         if not same:
             self.committed, self.health = committed, health
@@ -278,7 +288,7 @@ class StagedRun:
         # NaN cannot be ordered: a run without any other time comes last.
         return min((first for first in firsts if not math.isnan(first)), default=math.inf)
 
-    def _health(self, file: StagedFile, turns: _Turns) -> FileHealth:
+    def _health(self, file: StagedFile, *, at_once: bool) -> FileHealth:
         events = file.events
         # Files that are stored in full were found to agree.
         conflicts = self._conflicts(events) if len(self.files) > 1 and self._stored is None else []
@@ -294,17 +304,12 @@ class StagedRun:
             file.error,
             sum(made.superseded.get(events.path, 0) for made in self._made.values() if made.superseded),
             events.all_skipped_bytes,
-            self._writers(events, turns),
+            self._writers(events) if at_once and self._stored is None else 1,
             abs(self._clock() - file.found.modified_ns / 1e9) < GROWING_SECONDS and file.found.size > 0,
             modified=file.found.modified_ns / 1e9 or None,
         )
 
-    def _writers(self, events: EventFile, turns: _Turns) -> int:
-        turn = turns[events]
-        if self._stored is not None or all(
-            other == turn or other.precedes(turn) or turn.precedes(other) for other in turns.values()
-        ):
-            return 1
+    def _writers(self, events: EventFile) -> int:
         return max((self._made[tag].series.writers for tag in events.points if tag in self._made), default=1)
 
     def _conflicts(self, events: EventFile) -> list[Damage]:

@@ -16,6 +16,7 @@ from stepscope.summary.restarts import (
     Restart,
     Turn,
     Written,
+    are_written_at_once,
     kept_points,
     shown_order,
     standing,
@@ -117,6 +118,10 @@ def test_files_follow_each_other_or_are_written_at_once(
     found = turns(spans)
     assert found == [Turn(*turn) for turn in expected]
     assert writers_at_once(sorted(found)) == at_once
+    consecutive = [
+        all(other is turn or other.precedes(turn) or turn.precedes(other) for other in found) for turn in sorted(found)
+    ]
+    assert [not each for each in are_written_at_once(sorted(found))] == consecutive
 
 
 @given(st.lists(st.lists(st.integers(0, 6), max_size=6), min_size=1, max_size=5), st.data())
