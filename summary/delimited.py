@@ -5,12 +5,13 @@ import io
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.distinct import running_count
+from stepscope.summary.memory_budget import claim
 from stepscope.summary.vector_table_rules import Remark, VectorTableError, dimensions, unequal_rows
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ _PIECE: Final = 16 << 20
 _SAMPLE: Final = 200
 """Lines that decide which columns are numeric."""
 _MOST_COLUMNS: Final = 1 << 16
-_ColumnUse = Literal["vector", "number", "text"]
+_NUMBER_BYTES: Final = 40
+"""Memory of a number that is not of a vector: its text, integer and float."""
 _MISSING: Final = frozenset({"", "na", "n/a", "null", "none", "-", "?"})
 
 
@@ -83,17 +85,16 @@ def read_text(
     row_count = len(lines.begins) - skipped
     odd = row_count - len(good)
     first = int(np.argmax(lines.values[skipped:] != usual)) if odd else 0
-    uses: list[_ColumnUse] = [
-        "vector" if vector else "number" if number else "text" for number, vector in zip(numeric, vectors, strict=True)
-    ]
 
     def fields_of(row: int) -> list[str]:
         return _fields(content, lines, int(good[row]), delimiter, quote)
 
-    frame = _parsed(_chosen(content, lines, good), uses, delimiter, quote)
+    frame = _parsed(_chosen(content, lines, good), vectors, delimiter, quote)
     if frame is None or frame.height != len(good):
-        frame = _slowly(map(fields_of, range(len(good))), uses)
+        frame = _slowly(map(fields_of, range(len(good))), vectors)
     frame, kept, wrong = _mended(frame, fields_of, vectors)
+    others = [i for i in range(usual) if numeric[i] and not vectors[i]]
+    frame = frame.with_columns(_as_numbers(frame.get_column(f"\0{i}")) for i in others)
     return _named(frame, header), rows[kept], row_count, (*unequal_rows(odd, usual, first), *wrong)
 
 
@@ -192,27 +193,25 @@ def _chosen(content: bytes, lines: _Lines, good: NDArray[np.intp]) -> bytes:
     return b"\n".join(content[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True))
 
 
-def _schema(uses: Sequence[_ColumnUse]) -> "dict[str, type[pl.DataType]]":
+def _schema(vectors: Sequence[bool]) -> "dict[str, type[pl.DataType]]":
     import polars as pl
 
-    # Numbers about the points may be too large to be exact in float32.
-    types: dict[_ColumnUse, type[pl.DataType]] = {"vector": pl.Float32, "number": pl.Float64, "text": pl.String}
-    return {f"\0{place}": types[use] for place, use in enumerate(uses)}
+    return {f"\0{place}": pl.Float32 if vector else pl.String for place, vector in enumerate(vectors)}
 
 
-def _parsed(content: bytes, uses: Sequence[_ColumnUse], delimiter: str, quote: bytes | None) -> "pl.DataFrame | None":
+def _parsed(content: bytes, vectors: Sequence[bool], delimiter: str, quote: bytes | None) -> "pl.DataFrame | None":
     """Return the lines as a table; None if Polars does not accept quotes as they are meant here."""
     import polars as pl
 
     if not content:
-        return pl.DataFrame(schema=_schema(uses))
+        return pl.DataFrame(schema=_schema(vectors))
     try:
         return pl.read_csv(
             content,
             has_header=False,
             separator=delimiter,
             quote_char=None if quote is None else quote.decode(),
-            schema=_schema(uses),
+            schema=_schema(vectors),
             ignore_errors=True,
             truncate_ragged_lines=True,
         )
@@ -220,11 +219,21 @@ def _parsed(content: bytes, uses: Sequence[_ColumnUse], delimiter: str, quote: b
         return None
 
 
-def _slowly(lines: Iterable[Sequence[str]], uses: Sequence[_ColumnUse]) -> "pl.DataFrame":
+def _slowly(lines: Iterable[Sequence[str]], vectors: Sequence[bool]) -> "pl.DataFrame":
     import polars as pl
 
-    rows = [[text if use == "text" else _number(text) for use, text in zip(uses, line, strict=True)] for line in lines]
-    return pl.DataFrame(rows, schema=_schema(uses), orient="row", strict=False)
+    rows = [[_number(text) if vector else text for vector, text in zip(vectors, line, strict=True)] for line in lines]
+    return pl.DataFrame(rows, schema=_schema(vectors), orient="row", strict=False)
+
+
+def _as_numbers(texts: "pl.Series") -> "pl.Series":
+    """Return texts as integers if all of their finite numbers are, else as float64."""
+    import polars as pl
+
+    claim(_NUMBER_BYTES * len(texts))
+    texts = texts.str.strip_chars()
+    integers, floats = texts.cast(pl.Int128, strict=False), texts.cast(pl.Float64, strict=False)
+    return integers if integers.count() == floats.is_finite().sum() else floats
 
 
 def _mended(

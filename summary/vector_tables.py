@@ -311,7 +311,9 @@ def _frame_of_records(records: Sequence[dict[str, Any]]) -> "pl.DataFrame":
     for name in names:
         values = [record.get(name) for record in records]
         kinds = {type(value) for value in values if value is not None}
-        if kinds <= {int, float}:
+        if kinds == {int}:
+            series.append(pl.Series(name, values, pl.Int128))
+        elif kinds <= {int, float}:
             series.append(pl.Series(name, [None if v is None else float(v) for v in values], pl.Float64))
         else:
             series.append(pl.Series(name, [None if v is None else str(v) for v in values], pl.String))

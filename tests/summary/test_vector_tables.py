@@ -96,6 +96,19 @@ def test_parquet_with_columns_and_arrays() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "id,k,x0,x1\n1234567890123456789, 7,1,2\n,2.5,3,4\n"),
+        ("a.tsv", "id\tk\tx0\tx1\n1234567890123456789\t7\t1\t2\nn/a\t2.5\t3\t4\n"),
+        ("a.jsonl", '{"id": 1234567890123456789, "k": 7, "vector": [1, 2]}\n{"k": 2.5, "vector": [3, 4]}\n'),
+    ],
+)
+def test_ids_that_are_too_long_for_float64_are_texts(name: str, text: str) -> None:
+    columns = {"id": ["1234567890123456789", ""], "k": [7, 2.5]}
+    assert seen(name, text.encode()) == ([[1, 2], [3, 4]], [0, 1], 2, columns, [])
+
+
+@pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
         ("a.tsv", b"", "a.tsv is empty"),
