@@ -17,6 +17,8 @@ MOST_BYTES: Final = 3 << 30
 LONGEST_WAIT: Final = 30.0
 """Default maximum wait of a claim, in seconds."""
 _LOOK_SECONDS: Final = 0.1
+_JSON_VALUE_BYTES: Final = 60
+"""Memory of a value, a name, a list, an object or a line, besides its text."""
 
 
 class TooLargeError(ValueError):
@@ -121,6 +123,11 @@ def claim(size: int) -> None:
     lease = _current.get()
     if lease is not None:
         lease.budget._claim(lease, size)
+
+
+def claim_json(content: bytes) -> None:
+    """Claim what the values of JSON, or of lines of JSON, take once they are decoded; raises as `claim`."""
+    claim(_JSON_VALUE_BYTES * sum(map(content.count, (b",", b":", b"[", b"{", b"\n"))) + 2 * len(content))
 
 
 def _mebibytes(size: int) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.delimited import read_text
 from stepscope.summary.foreign_tables import read_foreign_table
-from stepscope.summary.memory_budget import TooLargeError, claim
+from stepscope.summary.memory_budget import TooLargeError, claim, claim_json
 from stepscope.summary.source import read_up_to
 from stepscope.summary.table_sizes import declared_bytes
 from stepscope.summary.vector_table_rules import Remark, VectorTableError, dimensions, left_out, unequal_rows
@@ -33,9 +33,8 @@ MOST_VALUES: Final = 1 << 28
 TABLE_SUFFIXES: Final = (".tsv", ".csv", ".txt", ".vec", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
 
 _LINE_BYTES: Final = 40
-_OBJECT_BYTES: Final = 60
 _TEXT_BYTES: Final = 60
-"""Memory overhead, in bytes, of a line, a JSON value or a text."""
+"""Memory overhead, in bytes, of a line or a text."""
 _NAMES_OF_VECTORS: Final = ("embedding", "embeddings", "vector", "vectors", "emb", "values", "features")
 
 
@@ -152,7 +151,7 @@ def _records(content: bytes, name: str) -> tuple[list[dict[str, Any]], list[int]
     """Return the lines that are JSON, their indices among all lines, and the number of lines."""
     import orjson
 
-    claim(_OBJECT_BYTES * (content.count(b",") + content.count(b"\n")) + 2 * len(content))
+    claim_json(content)
     lines = [line for line in content.split(b"\n") if line.strip()]
     records: list[dict[str, Any]] = []
     rows: list[int] = []

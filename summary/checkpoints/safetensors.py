@@ -22,6 +22,7 @@ from stepscope.summary.checkpoints.base import (
     rows_of,
 )
 from stepscope.summary.checkpoints.elements import element_bytes, is_number, read_floats
+from stepscope.summary.memory_budget import claim, claim_json
 from stepscope.summary.source import read_up_to
 
 _LARGEST_HEADER: Final = 100_000_000
@@ -60,9 +61,11 @@ class SafetensorsFile:
             length = int.from_bytes(read_up_to(stream, 8), "little")
             if not 2 <= length <= _LARGEST_HEADER:
                 raise CheckpointError(f"{name} is not a safetensors file: its header would have {length:,} bytes.")
+            claim(length)
             content = read_up_to(stream, length)
             if len(content) < length:
                 raise CheckpointError(f"{name} ends within its header.")
+            claim_json(content)
             self.tensors = tuple(self._listed(msgspec.json.decode(content), 8 + length))
 
     def read(self, name: str, rows: int | None = None) -> NDArray[np.float32]:

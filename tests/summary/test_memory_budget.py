@@ -176,6 +176,16 @@ def test_what_should_be_small_is_not_unpacked_if_it_is_large(name: str, members:
         tracemalloc.stop()
 
 
+def test_a_header_of_safetensors_claims_what_it_describes() -> None:
+    header = b'{"__metadata__":[' + b"[]," * 100_000 + b"0]}"
+    content = len(header).to_bytes(8, "little") + header
+    # The lists take 7 MB.
+    with MemoryBudget(4 * MIB).reading(), pytest.raises(CheckpointError, match="It needs some"):
+        open_checkpoint(lambda _: io.BytesIO(content), "a.safetensors")
+    with MemoryBudget(16 * MIB).reading():
+        assert open_checkpoint(lambda _: io.BytesIO(content), "a.safetensors").tensors == ()
+
+
 def test_reading_a_pickle_can_be_cancelled() -> None:
     cancellation = Cancellation()
     cancellation.cancel()
