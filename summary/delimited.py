@@ -2,7 +2,9 @@
 
 import csv
 import io
+import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 _PIECE: Final = 16 << 20
 """Bytes that are searched for delimiters at a time."""
 _SAMPLE: Final = 200
-"""Lines that decide which columns are numeric."""
+"""Lines that decide which delimiter it is, and which columns are numeric."""
 _MOST_COLUMNS: Final = 1 << 16
 _NUMBER_BYTES: Final = 40
 """Memory of a number that is not of a vector: its text, integer and float."""
@@ -113,8 +115,15 @@ def _as_utf8(content: bytes, name: str) -> bytes:
 
 
 def _delimiter(content: bytes, delimiters: str) -> str:
-    first = next((line for line in content[:1_000_000].split(b"\n") if line.strip()), b"")
-    return next((d for d in delimiters if d.encode() in first.strip(b" ")), delimiters[0])
+    """Return the first delimiter that divides most lines alike; one that is in the first line, if there is any."""
+    full = (line for line in content[:1_000_000].split(b"\n") if line.strip())
+    lines = [re.sub(rb" +", b" ", line.strip(b" ")) for line in itertools.islice(full, _SAMPLE)]
+    found = [d for d in delimiters if lines and d.encode() in lines[0]]
+    for delimiter in found:
+        ((usual, count),) = Counter(line.count(delimiter.encode()) for line in lines).most_common(1)
+        if usual and 2 * count > len(lines):
+            return delimiter
+    return (found or delimiters)[0]
 
 
 def _lines(content: bytes, delimiter: bytes, quote: bytes | None) -> _Lines:

@@ -114,7 +114,8 @@ def vectors_of_text(content: bytes, name: str, *, delimiters: str = "\t", quoted
     Args:
         content: the text, UTF-8.
         name: name of the file, for messages.
-        delimiters: possible separators of values; the first of them found in the first line is used.
+        delimiters: possible separators of values; the first that is in the first line and divides most lines alike is
+            used.
         quoted: whether a value may be in double quotes.
 
     Raises:
