@@ -93,7 +93,8 @@ class _Reader:
             self._process.stdin.write(content)
             self._process.stdin.flush()
             answer.set_result(_receive(self._process.stdout))
-        except (OSError, ValueError):
+        except (OSError, ValueError, struct.error):
+            # A damaged file may declare more than a uint64 can count.
             answer.set_result(None)
 
     @property

@@ -29,6 +29,11 @@ def test_a_page_of_fewer_than_no_values_is_an_error() -> None:
     assert_frame_equal(read_foreign_table(parquet(FRAME), 1_000), FRAME)
 
 
+def test_a_file_that_declares_more_than_can_be_counted_is_an_error() -> None:
+    with pytest.raises(ForeignTableError, match="damaged"):
+        read_foreign_table(parquet(FRAME), 1 << 64)
+
+
 def test_what_the_library_says_is_the_error() -> None:
     with pytest.raises(ForeignTableError, match=r"out-of-spec|parquet"):
         read_foreign_table(b"PAR1 and nothing else PAR1", 1_000)
