@@ -46,7 +46,8 @@ class Graph:
     outer_id: str | None = None
     known: bool = False
     """Whether the graph was described, and not only referred to by others."""
-    inner_ids: list[str] = field(default_factory=list)
+    inner_ids: dict[str, None] = field(default_factory=dict)
+    """Each once, in the order in which they were described."""
     operations: dict[str, Operation] = field(default_factory=dict)
     consumers: dict[str, list[Consumer]] = field(default_factory=dict)
 
@@ -95,8 +96,7 @@ class Graphs:
         found.outer_id = graph.outer_context_id or None
         if found.outer_id is not None:
             outer = self._graphs.setdefault(found.outer_id, Graph(found.outer_id))
-            if graph.graph_id not in outer.inner_ids:
-                outer.inner_ids.append(graph.graph_id)
+            outer.inner_ids[graph.graph_id] = None
         return None
 
     def add_device(self, device: DebuggedDevice) -> str | None:
