@@ -27,6 +27,10 @@ _MOST_TIES: Final = 64
 
 _STEP_NAME: Final = re.compile(r"ProfilerStep#([0-9]{1,18})")
 _STEP_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+WRITTEN_STEPS: Final = "Steps"
+"""Process and lane of the steps that are written to Chrome JSON because its slices do not tell them."""
+STEP_NUMBER: Final = "step_num"
+"""Argument with the number of such a step."""
 
 
 @dataclass(frozen=True)
@@ -165,11 +169,16 @@ def no_flows() -> Flows:
     return Flows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
 
 
-def find_steps(columns: RawSlices, names: Sequence[str], lanes: Sequence[Lane]) -> tuple[Step, ...]:
+def find_steps(
+    columns: RawSlices, names: Sequence[str], lanes: Sequence[Lane], arguments: Arguments | None = None
+) -> tuple[Step, ...]:
     """Return the training steps by time: slices named ``ProfilerStep#<n>``, or else those of lanes named "Steps".
 
-    A step marked on both host and device lanes is taken from the host lane.
+    A step marked on both host and device lanes is taken from the host lane. If ``arguments`` are given, steps that this
+    package wrote to Chrome JSON come before all others.
     """
+    if arguments is not None and (written := _written_steps(columns, names, lanes, arguments)):
+        return written
     numbers = {index: int(match[1]) for index, name in enumerate(names) if (match := _STEP_NAME.fullmatch(name))}
     marked = np.flatnonzero(np.isin(columns.name_id, list(numbers)))
     if not numbers:
@@ -187,6 +196,19 @@ def find_steps(columns: RawSlices, names: Sequence[str], lanes: Sequence[Lane]) 
         if number not in found or (on_host and not found[number][0]):
             found[number] = (on_host, step)
     return tuple(sorted((step for _, step in found.values()), key=lambda step: step.start_ns))
+
+
+def _written_steps(
+    columns: RawSlices, names: Sequence[str], lanes: Sequence[Lane], arguments: Arguments
+) -> tuple[Step, ...]:
+    own = [index for index, lane in enumerate(lanes) if lane.process == lane.name == WRITTEN_STEPS]
+    steps = []
+    for index in np.flatnonzero(np.isin(columns.lane, own)).tolist():
+        number = arguments[index].get(STEP_NUMBER)
+        if isinstance(number, int) and _STEP_NUMBER.fullmatch(str(abs(number))):
+            name = names[int(columns.name_id[index])]
+            steps.append(Step(number, name, int(columns.start_ns[index]), int(columns.duration_ns[index])))
+    return tuple(sorted(steps, key=lambda step: step.start_ns))
 
 
 def assemble(

@@ -36,7 +36,7 @@ from stepscope.profiler.traces.error import TraceError
 from stepscope.profiler.traces.flows import NO_START, join_flows
 from stepscope.profiler.traces.json_scan import Buffer, skip_space, skip_value
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME, decode_json
-from stepscope.profiler.traces.lanes import ThreadNames, order_and_name
+from stepscope.profiler.traces.lanes import LANE_KINDS, ThreadNames, order_and_name
 from stepscope.profiler.traces.limits import Limits
 from stepscope.profiler.traces.losses import ARGUMENTS, BESIDE, NO_EVENT, LossTally, merged
 from stepscope.profiler.traces.reader import TraceReader
@@ -224,14 +224,15 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTal
     stack_of_event = stacks_of_events(data, events, frames)
     stack_of = None if stack_of_event is None else lambda index: stack_of_event(int(event[index]))
     counters = read_counters(data, events, thread_names, tally)
+    arguments = gather_arguments(data, columns, event, found.other_event[arranged.order], stack_of)
     return assemble(
         arranged,
         names=kept_names,
         categories=kept_categories,
-        arguments=gather_arguments(data, columns, event, found.other_event[arranged.order], stack_of),
+        arguments=arguments,
         flows=flows,
         counters=counters,
-        steps=find_steps(arranged.columns, kept_names, arranged.lanes),
+        steps=find_steps(arranged.columns, kept_names, arranged.lanes, arguments),
         losses=merged(Losses(notes=(*notes, *_producer_notes(metadata, len(found.event)))), tally.losses()),
         metadata=metadata,
         epoch_ns=_epoch_ns(metadata, columns),
@@ -302,6 +303,8 @@ def _read_names(data: bytes, events: Events, metadata: dict[str, Any], tally: Lo
             names.process_sort[pid] = number_of(arguments.get("sort_index")) or 0
         elif what == "thread_name":
             names.thread_names[thread] = str(arguments.get("name", "")).strip()
+            if (kind := arguments.get("kind")) in LANE_KINDS:
+                names.thread_kinds[thread] = kind
         elif what == "thread_sort_index":
             names.thread_sort[thread] = number_of(arguments.get("sort_index")) or 0
         elif what == "stackFrames":

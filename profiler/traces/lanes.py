@@ -4,7 +4,7 @@ import re
 from collections import Counter as Tally
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, get_args
 
 from stepscope.profiler.trace import Lane, LaneKind
 
@@ -18,6 +18,7 @@ _MACHINE: Final = re.compile(r"^.* (?=\(process \d+\))")
 _STREAM: Final = re.compile(r"\bstream\b", re.IGNORECASE)
 _COPY: Final = re.compile(r"memcpy|memset", re.IGNORECASE)
 _COMPUTE: Final = re.compile(r"compute|kernel", re.IGNORECASE)
+LANE_KINDS: Final[tuple[LaneKind, ...]] = get_args(LaneKind)
 _DISTANT: Final = float("inf")
 _NO_PROCESS: Final = "no process"
 
@@ -31,6 +32,8 @@ class ThreadNames:
     process_sort: dict[str, float] = field(default_factory=dict)
     thread_names: dict[tuple[str, str], str] = field(default_factory=dict)
     thread_sort: dict[tuple[str, str], float] = field(default_factory=dict)
+    thread_kinds: dict[tuple[str, str], LaneKind] = field(default_factory=dict)
+    """Kinds that the file states, as those do that this package writes; the others follow from the names."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def order_and_name(
     lanes = []
     for index in order:
         pid, thread = keys[index].pid, threads[index]
-        kind = lane_kind(processes[pid], thread, categories[index])
+        kind = names.thread_kinds.get((pid, keys[index].tid)) or lane_kind(processes[pid], thread, categories[index])
         lanes.append(Lane(processes[pid], thread, pids[pid], tids[index], kind, depths=0))
     return order, lanes
 

@@ -5,14 +5,14 @@ Times are in microseconds with three decimals since ``baseTimeNanoseconds``, so 
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 import orjson
 
-from stepscope.profiler.trace import Lane, Trace
-from stepscope.profiler.traces.build import RawSlices, find_steps, rows_of
+from stepscope.profiler.trace import Lane, LaneKind, Trace
+from stepscope.profiler.traces.build import STEP_NUMBER, WRITTEN_STEPS, RawSlices, find_steps, rows_of
 
 _INSTANT: Final = "instant"
 _OWN_KEYS: Final = frozenset({"traceEvents", "baseTimeNanoseconds"})
@@ -45,12 +45,14 @@ def _events(trace: Trace, base_ns: int) -> Iterator[bytes]:
     yield from _slices(trace, places, base_ns)
     yield from _counters(trace, places, base_ns)
     own_columns = RawSlices(trace.start_ns, trace.duration_ns, trace.lane, trace.name_id, trace.category_id)
-    if trace.steps and not find_steps(own_columns, trace.names, trace.lanes):
-        pid = places.pid_of("Steps")
-        yield _json({"ph": "M", "name": "thread_name", "pid": pid, "tid": 0, "args": {"name": "Steps"}})
+    if trace.steps and trace.steps != find_steps(own_columns, trace.names, trace.lanes, trace.arguments):
+        place = {"pid": places.pid_of(WRITTEN_STEPS), "tid": 0}
+        yield from places.metadata()
+        yield _thread_name(place, WRITTEN_STEPS, "other")
         for step in trace.steps:
-            place = b'"pid":%s,"tid":0' % _json(pid)
-            yield _slice(b'""', _json(str(step.number)), place, step.start_ns - base_ns, step.duration_ns, b"")
+            number = b',"args":' + _json({STEP_NUMBER: step.number})
+            at = step.start_ns - base_ns
+            yield _slice(b'""', _json(step.name), _json(place)[1:-1], at, step.duration_ns, number)
 
 
 class _Places:
@@ -75,7 +77,7 @@ class _Places:
                 threads.add((str(pid), str(tid)))
                 place = {"pid": pid, "tid": tid}
                 self._metadata += [
-                    _json({"ph": "M", "name": "thread_name", **place, "args": {"name": name}}),
+                    _thread_name(place, name, lane.kind),
                     _json({"ph": "M", "name": "thread_sort_index", **place, "args": {"sort_index": len(threads)}}),
                 ]
                 of_lane.append(_json(place)[1:-1])
@@ -107,6 +109,11 @@ class _Places:
     def metadata(self) -> Iterator[bytes]:
         yield from self._metadata
         self._metadata.clear()
+
+
+def _thread_name(place: Mapping[str, int | str], name: str, kind: LaneKind) -> bytes:
+    """Return a metadata event with the kind of a lane too, which names do not always tell; viewers ignore it."""
+    return _json({"ph": "M", "name": "thread_name", **place, "args": {"name": name, "kind": kind}})
 
 
 def _lanes_that_cross(trace: Trace) -> set[int]:

@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.profiler.trace import Trace
+from stepscope.profiler.analysis.classify import KINDS, Kind
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.trace import LaneKind, Step, Trace
 from stepscope.profiler.traces import TraceError, read_trace, trace_of_step_stats
 from stepscope.profiler.traces.cache import BLOCK, encode_cache
 from stepscope.profiler.traces.to_chrome import chrome_json
 from stepscope.profiler.traces.to_step_stats import not_carried, step_stats_of_trace
 from stepscope.summary.proto.step_stats_pb2 import StepStats
+from stepscope.summary.proto.xplane_pb2 import XSpace
 from tests.profiler.test_traces_any_input import AN_EVENT, SAMPLE, check_contract, events_of_any_kind
 
 KINETO = {
@@ -173,6 +177,52 @@ def test_steps_without_slices_are_written_as_slices() -> None:
     trace = trace_of_step_stats(stats, step=12)
     found = read_trace(b"".join(chrome_json(trace)), name="again")
     assert [(step.number, step.duration_ns) for step in found.steps] == [(12, trace.steps[0].duration_ns)]
+
+
+XSPACE = """
+planes { name: "/host:CPU"
+  lines { id: 1 name: "python"
+    events { metadata_id: 1 duration_ps: 100000000 stats { metadata_id: 1 int64_value: 7 } }
+    events { metadata_id: 2 offset_ps: 1000000 duration_ps: 2000000 } }
+  event_metadata { key: 1 value { id: 1 name: "train" } }
+  event_metadata { key: 2 value { id: 2 name: "dot" } }
+  stat_metadata { key: 1 value { id: 1 name: "step_num" } } }
+planes { id: 1 name: "/device:GPU:0"
+  lines { id: 1 name: "Steps" events { metadata_id: 1 offset_ps: 5000000 duration_ps: 50000000 } }
+  lines { id: 2 name: "Stream #7(Compute)"
+    events { metadata_id: 2 offset_ps: 5000000 duration_ps: 50000000
+      stats { metadata_id: 1 ref_value: 3 } stats { metadata_id: 2 ref_value: 4 } } }
+  event_metadata { key: 1 value { id: 1 name: "0" } }
+  event_metadata { key: 2 value { id: 2 name: "fusion" } }
+  stat_metadata { key: 1 value { id: 1 name: "kernel_details" } }
+  stat_metadata { key: 2 value { id: 2 name: "hlo_module" } }
+  stat_metadata { key: 3 value { id: 3 name: "regs:32" } }
+  stat_metadata { key: 4 value { id: 4 name: "jit_f" } } }
+"""
+"""A step that the host marks, what xprof calls a step of the GPU, and a kernel from which a lane is derived."""
+
+
+def kinds(trace: Trace) -> set[tuple[str, LaneKind, str, Kind]]:
+    columns = zip(trace.lane.tolist(), trace.name_id.tolist(), Facts(trace).kinds.tolist(), strict=True)
+    return {
+        (trace.lanes[lane].name, trace.lanes[lane].kind, trace.names[name], KINDS[kind]) for lane, name, kind in columns
+    }
+
+
+def test_chrome_json_tells_the_steps_of_an_xspace_and_that_derived_lanes_do_not_count() -> None:
+    trace = read_trace(text_format.Parse(XSPACE, XSpace()).SerializeToString(), name="xspace")
+    expected = {
+        ("python", "host", "train", "annotation"),
+        ("python", "host", "dot", "operator"),
+        ("Steps", "device", "0", "annotation"),
+        ("Stream #7(Compute)", "stream", "fusion", "kernel"),
+        ("XLA Modules", "other", "jit_f", "annotation"),
+    }
+    assert (trace.steps, kinds(trace)) == ((Step(7, "train", 0, 100_000),), expected)
+    again = read_trace(b"".join(chrome_json(trace)), name="again")
+    written = ("Steps", "other", "train", "annotation")
+    assert (again.steps, kinds(again)) == (trace.steps, expected | {written})
+    assert len(read_trace(b"".join(chrome_json(again)), name="and again")) == len(again)
 
 
 @given(st.lists(events_of_any_kind, max_size=20))
