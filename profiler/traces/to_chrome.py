@@ -22,7 +22,7 @@ def chrome_json(trace: Trace) -> Iterator[bytes]:
     """Yield the pieces of a Chrome trace: all slices, arguments, flows, counters, names and metadata.
 
     Slices that overlap within a lane, which viewers would drop, are written as separate threads, one for each row.
-    Instants and objects are written as slices, as in a `Trace`.
+    Objects, and instants with arrows, are written as slices, as in a `Trace`.
     """
     base_ns = int(trace.start_ns.min()) if trace.epoch_ns is not None and len(trace) else 0
     top = {key: value for key, value in trace.metadata.items() if key not in _OWN_KEYS}
@@ -151,7 +151,8 @@ def _slices(trace: Trace, places: _Places, base_ns: int) -> Iterator[bytes]:
             place = of_lane[depth if len(of_lane) > 1 else 0]
             arguments = trace.arguments[index]
             text = b',"args":' + _json(dict(arguments)) if arguments else b""
-            if category == instant and duration == 0:
+            # No arrow begins or ends at an instant in viewers, so instants with arrows stay slices.
+            if category == instant and duration == 0 and index not in flows:
                 head = b'{"ph":"i","s":"t","cat":%s,"name":%s,' % (categories[category], names[name])
                 yield head + place + b',"ts":' + _microseconds(start - base_ns) + text + b"}"
             else:

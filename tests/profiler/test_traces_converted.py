@@ -225,6 +225,20 @@ def test_chrome_json_tells_the_steps_of_an_xspace_and_that_derived_lanes_do_not_
     assert len(read_trace(b"".join(chrome_json(again)), name="and again")) == len(again)
 
 
+def test_arrows_at_instants_stay_there_in_chrome_json() -> None:
+    events = [
+        {"ph": "i", "name": "mark", "s": "t", "pid": 1, "tid": 1, "ts": 10},
+        {"ph": "X", "name": "at the same time", "pid": 1, "tid": 1, "ts": 10, "dur": 50},
+        {"ph": "X", "name": "target", "pid": 1, "tid": 2, "ts": 20, "dur": 50},
+        {"ph": "s", "cat": "c", "name": "f", "id": 1, "pid": 1, "tid": 1, "ts": 10},
+        {"ph": "f", "bp": "e", "cat": "c", "name": "f", "id": 1, "pid": 1, "tid": 2, "ts": 20},
+    ]
+    trace = read_trace(json.dumps(events).encode(), name="instant")
+    again = read_trace(b"".join(chrome_json(trace)), name="again")
+    assert arrows(again) == arrows(trace) == {("mark", "target", "c"): 1}
+    assert slices(again) == slices(trace)
+
+
 @given(st.lists(events_of_any_kind, max_size=20))
 def test_any_trace_can_be_written_as_chrome_json(events: list[dict[str, Any]]) -> None:
     trace = read_trace(json.dumps({"traceEvents": [*events, AN_EVENT]}).encode(), name="any")
