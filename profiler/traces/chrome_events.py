@@ -37,6 +37,8 @@ class Columns(NamedTuple):
     pid: NDArray[np.int32]
     tid: NDArray[np.int32]
     id: NDArray[np.int32]
+    of_process: NDArray[np.bool_]
+    """Whether another process may use the same ``id`` for something else."""
     bind_id: NDArray[np.int32]
     arguments_start: NDArray[np.int64]
     arguments_length: NDArray[np.int64]
@@ -147,6 +149,7 @@ def _columns(
         return times
 
     id_ = interned(ids, json_scan.ID)
+    is_local = json_scan.local_ids(buffer, starts[json_scan.ID2], lengths[json_scan.ID2])
     one_letter = lengths[json_scan.PH] == 1
     return Columns(
         phase=np.where(one_letter, buffer[np.maximum(starts[json_scan.PH], 0)], 0).astype(np.uint8),
@@ -157,6 +160,7 @@ def _columns(
         pid=interned(places, json_scan.PID),
         tid=interned(places, json_scan.TID),
         id=np.where(id_ < 0, interned(ids, json_scan.ID2), id_),
+        of_process=(id_ < 0) & is_local,
         bind_id=interned(ids, json_scan.BIND_ID),
         arguments_start=starts[json_scan.ARGS].copy(),
         arguments_length=lengths[json_scan.ARGS].copy(),

@@ -66,6 +66,7 @@ def flow_events(
     identity = columns.category[marks].astype(np.int64) + 1
     identity = identity * (len(events.names) + 1) + columns.name[marks] + 1
     identity = identity * (len(events.ids) + 1) + columns.id[marks] + 1
+    identity = identity * (places + 1) + np.where(columns.of_process[marks], columns.pid[marks], -1) + 1
     return FlowEvents(
         time_ns=columns.time_ns[marks],
         lane=np.array(lanes, np.int32)[numbers],

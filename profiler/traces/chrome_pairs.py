@@ -160,7 +160,7 @@ def pair_asynchronous(columns: Columns, phases_of: OperationPhases = ASYNCHRONOU
     marks = np.flatnonzero(np.isin(columns.phase, letters) & (columns.time_ns != UNREADABLE_TIME))
     marks = marks[np.argsort(columns.time_ns[marks], kind="stable")]
     phases = columns.phase[marks].tobytes().decode()
-    process = columns.pid[marks] if phases_of.of_process else np.zeros(len(marks), np.int32)
+    process = np.where(columns.of_process[marks] | phases_of.of_process, columns.pid[marks], -1)
     keys = zip(process.tolist(), columns.category[marks].tolist(), columns.id[marks].tolist(), strict=True)
     open_: dict[tuple[int, int, int], _OpenOperations] = defaultdict(_OpenOperations)
     begin: list[int] = []

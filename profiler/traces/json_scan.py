@@ -21,6 +21,8 @@ PH, NAME, CAT, TS, DUR, PID, TID, ID, ARGS, BP, ID2, BIND_ID, FLOW_IN, FLOW_OUT,
 _KEY_BYTES: Final = np.frombuffer("".join(FIELDS).encode(), np.uint8)
 _KEY_STARTS: Final = np.cumsum([0] + [len(key) for key in FIELDS])
 
+_LOCAL: Final = np.frombuffer(b'"local"', np.uint8)
+
 TRUNCATED: Final = -1
 """Returned instead of an offset if the data ends first. Damage at offset p is returned as ``-2 - p``."""
 _MAX_NESTING: Final = 512
@@ -265,6 +267,22 @@ def _scan_batch(
             return position, events, unreadable, first_unreadable, reread, TRUNCATED
         position = following
     return position, events, unreadable, first_unreadable, reread, 0
+
+
+@kernel()
+def local_ids(buffer: Buffer, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which values of "id2" are objects with the key "local"; absent ones have start -1."""
+    found = np.zeros(starts.size, np.bool_)
+    for index in range(starts.size):
+        start = starts[index]
+        if start < 0 or buffer[start] != _OPEN_BRACE:
+            continue
+        end = start + lengths[index]
+        key = skip_space(buffer, start + 1)
+        found[index] = end - key > _LOCAL.size
+        for byte in range(_LOCAL.size):
+            found[index] &= key + byte < end and buffer[key + byte] == _LOCAL[byte]
+    return found
 
 
 def scan_batch(buffer: Buffer, position: int, reread: int, spans: Spans) -> Progress:

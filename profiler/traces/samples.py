@@ -292,6 +292,7 @@ def with_slices(events: Events, slices: Sequence[SampledSlice], used: Sequence[i
         pid=np.array([places[sample.pid] for sample in slices], np.int32),
         tid=np.array([places[f"{sample.tid} samples"] for sample in slices], np.int32),
         id=none,
+        of_process=np.zeros(count, np.bool_),
         bind_id=none,
         arguments_start=none.astype(np.int64),
         arguments_length=np.zeros(count, np.int64),

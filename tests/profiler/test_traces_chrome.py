@@ -208,6 +208,31 @@ def test_asynchronous_ends_find_the_innermost_begin_of_their_name() -> None:
     assert trace.losses.counts == {"asynchronous end without a begin": 1}
 
 
+@pytest.mark.parametrize("id2", ['{"local":"0x1"}', '{ "local" : "0x1" }'])
+def test_local_ids_are_those_of_a_process(id2: str) -> None:
+    def mark(phase: str, pid: int, ts: int, more: str = "") -> str:
+        return f'{{"ph":"{phase}","name":"load","cat":"c","id2":{id2},"pid":{pid},"tid":1,"ts":{ts}{more}}}'
+
+    operations = [mark("b", 1, 0), mark("b", 2, 1), mark("e", 1, 2), mark("e", 2, 9)]
+    ends = [json.dumps(slice_(name, ts, 1, pid)) for pid in (1, 2) for name, ts in ((f"a{pid}", 0), (f"b{pid}", 9))]
+    flows = [mark("s", 1, 0), mark("s", 2, 0), mark("f", 1, 9, ',"bp":"e"'), mark("f", 2, 9, ',"bp":"e"')]
+    assert table(read_trace(f"[{','.join(operations)}]".encode(), name="operations")) == lines("""
+        process 1/load | 0 | 0 | 2000 | load | c
+        process 2/load | 0 | 1000 | 8000 | load | c
+    """)
+    trace = read_trace(f"[{','.join(ends + flows)}]".encode(), name="flows")
+    assert (arrows(trace), trace.losses.counts) == ([("a1", "b1", "c"), ("a2", "b2", "c")], {})
+
+
+@pytest.mark.parametrize("field", ["id", "id2"])
+def test_global_ids_are_those_of_all_processes(field: str) -> None:
+    def mark(phase: str, pid: int, ts: int) -> dict[str, Any]:
+        value = "0x1" if field == "id" else {"global": "0x1"}
+        return {"ph": phase, "name": "load", "cat": "c", field: value, "pid": pid, "tid": 1, "ts": ts}
+
+    assert table(read(mark("b", 1, 0), mark("e", 2, 9))) == "process 1/load | 0 | 0 | 9000 | load | c"
+
+
 def test_instants_are_slices_without_duration() -> None:
     trace = read(
         {"ph": "i", "name": "[memory]", "ts": 1, "pid": 1, "tid": 1, "s": "t", "args": {"Bytes": 4}},
