@@ -36,7 +36,7 @@ from stepscope.profiler.traces.error import TraceError
 from stepscope.profiler.traces.flows import NO_START, join_flows
 from stepscope.profiler.traces.json_scan import Buffer, skip_space, skip_value
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME, decode_json
-from stepscope.profiler.traces.lanes import LANE_KINDS, ThreadNames, order_and_name
+from stepscope.profiler.traces.lanes import LANE_KINDS, ThreadNames, order_and_name, process_names
 from stepscope.profiler.traces.limits import Limits
 from stepscope.profiler.traces.losses import ARGUMENTS, BESIDE, NO_EVENT, LossTally, merged
 from stepscope.profiler.traces.reader import TraceReader
@@ -179,10 +179,13 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTal
     category = np.where(category >= 0, category, np.where(instant, len(categories) - 1, len(categories) - 2))
     own_name = columns.name[found.event]
 
+    pids = distinct_values(columns.pid[columns.phase != ord("M")]).tolist()
+    processes = process_names([events.places[pid] for pid in pids], thread_names)
     order, lanes = order_and_name(
         found.threads,
         _categories_by_thread(found.thread, category, categories, len(found.threads)),
         thread_names,
+        processes,
     )
     lane_of = np.empty(len(order), np.int32)
     lane_of[order] = np.arange(len(order), dtype=np.int32)
@@ -223,7 +226,7 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTal
             tally.add(unjoined.reason, len(lost), event_text(events, int(marks[lost[0]])))
     stack_of_event = stacks_of_events(data, events, frames)
     stack_of = None if stack_of_event is None else lambda index: stack_of_event(int(event[index]))
-    counters = read_counters(data, events, thread_names, tally)
+    counters = read_counters(data, events, processes, tally)
     arguments = gather_arguments(data, columns, event, found.other_event[arranged.order], stack_of)
     return assemble(
         arranged,

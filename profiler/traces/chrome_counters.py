@@ -11,9 +11,7 @@ from stepscope.profiler.trace import Counter
 from stepscope.profiler.traces.chrome_arguments import arguments_of
 from stepscope.profiler.traces.chrome_events import Events
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME
-from stepscope.profiler.traces.lanes import ThreadNames, process_name
 from stepscope.profiler.traces.losses import LossTally, moment
-from stepscope.summary.distinct import distinct_values
 
 NOT_A_NUMBER: Final = "counter value that is not a number"
 MEMORY_EVENT: Final = "[memory]"
@@ -68,8 +66,11 @@ class _Series:
         )
 
 
-def read_counters(data: bytes, events: Events, names: ThreadNames, tally: LossTally) -> tuple[Counter, ...]:
-    """Return all counters of a trace, one per series, with times in ascending order."""
+def read_counters(data: bytes, events: Events, processes: Mapping[str, str], tally: LossTally) -> tuple[Counter, ...]:
+    """Return all counters of a trace, one per series, with times in ascending order.
+
+    ``processes`` are the display names of processes by identifier.
+    """
     columns = events.columns
     memory = events.names.index(MEMORY_EVENT) if MEMORY_EVENT in events.names else -2
     wanted = np.isin(columns.phase, np.frombuffer(b"Cv", np.uint8))
@@ -77,14 +78,13 @@ def read_counters(data: bytes, events: Events, names: ThreadNames, tally: LossTa
         wanted |= (columns.phase == ord("i")) & (columns.name == memory)
     marks = np.flatnonzero(wanted & (columns.time_ns != UNREADABLE_TIME))
     marks = marks[np.argsort(columns.time_ns[marks], kind="stable")]
-    processes = {pid: process_name(events.places[pid], names) for pid in distinct_values(columns.pid[marks]).tolist()}
     found = _Series()
     running: dict[tuple[str, str], float] = defaultdict(float)
     of_marks = (marks, columns.time_ns[marks], columns.phase[marks], columns.pid[marks])
     starts = columns.arguments_start[marks]
     spans = (starts, starts + columns.arguments_length[marks])
     for event, time, phase, pid, start, end in zip(*(each.tolist() for each in (*of_marks, *spans)), strict=True):
-        process = processes[pid]
+        process = processes[events.places[pid]]
         if phase == ord("i"):
             if start < 0 or not _add_memory(found, running, data[start:end], process, time):
                 tally.add(NOT_A_NUMBER, 1, f"“{MEMORY_EVENT}” at {moment(time)}")

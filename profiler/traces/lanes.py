@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter as Tally
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, get_args
 
@@ -72,19 +72,20 @@ def without_machine(process: str) -> str:
 
 
 def order_and_name(
-    keys: Sequence[ThreadKey], categories: Sequence[Collection[str]], names: ThreadNames
+    keys: Sequence[ThreadKey],
+    categories: Sequence[Collection[str]],
+    names: ThreadNames,
+    processes: Mapping[str, str],
 ) -> tuple[list[int], list[Lane]]:
     """Return the display order of threads, as indices into ``keys``, and their lanes in that order.
 
     Processes are sorted by sort index, then by identifier, and so are threads. Asynchronous operations follow the
-    threads of their process. Names shared by two processes, or by two threads of one process, get the identifier
-    appended.
+    threads of their process. A name shared by two threads of one process gets the identifier appended. ``processes``
+    are the display names of processes by identifier.
     """
     # A hostile file has hundreds of thousands of threads: each is examined only once for each of its properties.
     pids = {key.pid: identifier(key.pid) for key in keys}
     tids = [identifier(key.tid) for key in keys]
-    called = _distinct([process_name(pid, names) for pid in pids], list(pids), [None] * len(pids))
-    processes = dict(zip(pids, called, strict=True))
     own_names = [_thread_name(key, tid, names) for key, tid in zip(keys, tids, strict=True)]
     threads = _distinct(own_names, [key.tid for key in keys], [key.pid for key in keys])
     of_process = {
@@ -114,8 +115,13 @@ def _natural(number: int | str) -> tuple[float, str]:
     return (number, "") if isinstance(number, int) else (_DISTANT, number)
 
 
-def process_name(pid: str, names: ThreadNames) -> str:
-    """Return the display name of a process: its name and labels, or its identifier."""
+def process_names(pids: Collection[str], names: ThreadNames) -> dict[str, str]:
+    """Return display names of processes: name and labels, or identifier, which names that are shared get appended."""
+    called = _distinct([_process_name(pid, names) for pid in pids], list(pids), [None] * len(pids))
+    return dict(zip(pids, called, strict=True))
+
+
+def _process_name(pid: str, names: ThreadNames) -> str:
     name, label = names.process_names.get(pid, ""), names.process_labels.get(pid, "")
     if name and label:
         return f"{name} ({label})"

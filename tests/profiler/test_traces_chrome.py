@@ -257,6 +257,19 @@ def test_counters_have_a_series_per_argument() -> None:
     assert trace.losses.counts == {"counter value that is not a number": 1}
 
 
+def test_counters_of_processes_with_the_same_name_are_apart() -> None:
+    def of_process(pid: int) -> list[dict[str, Any]]:
+        named = {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": "python"}}
+        return [named, {"ph": "C", "name": "memory", "pid": pid, "ts": pid, "args": {"used": 10 * pid}}]
+
+    trace = read(*of_process(1), *of_process(2), slice_("a", 0, 1, pid=2))
+    assert [(c.process, c.name, c.times_ns.tolist(), c.values.tolist()) for c in trace.counters] == [
+        ("python 1", "memory", [1000], [10.0]),
+        ("python 2", "memory", [2000], [20.0]),
+    ]
+    assert [lane.process for lane in trace.lanes] == ["python 2"]
+
+
 def flow(phase: str, ts: int, tid: int, id_: Any = 1, **more: Any) -> dict[str, Any]:
     return {"ph": phase, "cat": "ac2g", "name": "ac2g", "ts": ts, "pid": 1, "tid": tid, "id": id_, **more}
 
