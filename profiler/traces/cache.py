@@ -10,7 +10,7 @@ import struct
 from collections import OrderedDict
 from collections.abc import Mapping
 from threading import Lock
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -37,6 +37,9 @@ _KEPT_BYTES: Final = 64 << 20
 """Maximum total size of the unpacked blocks that are kept."""
 
 
+_Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+
+
 class _Part(msgspec.Struct, array_like=True, frozen=True):
     """Position of a part, relative to the end of the header."""
 
@@ -58,14 +61,14 @@ class _StoredLane(msgspec.Struct, array_like=True, frozen=True):
     pid: int | str
     tid: int | str
     kind: LaneKind
-    depths: int
+    depths: _Int64
 
 
 class _StoredStep(msgspec.Struct, array_like=True, frozen=True):
-    number: int
+    number: _Int64
     name: str
-    start_ns: int
-    duration_ns: int
+    start_ns: _Int64
+    duration_ns: _Int64
 
 
 class _Header(msgspec.Struct, array_like=True, frozen=True):
@@ -78,15 +81,18 @@ class _Header(msgspec.Struct, array_like=True, frozen=True):
     notes: list[str]
     examples: dict[str, str]
     metadata: dict[str, Any]
-    epoch_ns: int | None
+    epoch_ns: _Int64 | None
     columns: list[_Column]
     arguments: list[_Part]
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(_Header)
 _ARGUMENTS_DECODER: Final = msgspec.msgpack.Decoder(dict[str, Any])
-_SLICE_COLUMNS: Final = ("start_ns", "duration_ns", "lane", "depth", "name_id", "category_id")
-_DTYPES: Final = frozenset({"<i8", "<i4", "<f8"})
+_SLICE_COLUMNS: Final = {
+    "start_ns": "<i8", "duration_ns": "<i8", "lane": "<i4", "depth": "<i4", "name_id": "<i4", "category_id": "<i4",
+}  # fmt: skip
+_FLOW_COLUMNS: Final = {"source": "<i8", "target": "<i8", "category_id": "<i4"}
+_COUNTER_COLUMNS: Final = {"times": "<i8", "values": "<f8"}
 
 
 def encode_cache(trace: Trace) -> bytes:
@@ -107,7 +113,7 @@ def encode_cache(trace: Trace) -> bytes:
         return _Column(name, plain.dtype.str, len(plain), stored(content))
 
     columns = [column(name, getattr(trace, name)) for name in _SLICE_COLUMNS]
-    columns += [column(f"flow {name}", getattr(trace.flows, name)) for name in ("source", "target", "category_id")]
+    columns += [column(f"flow {name}", getattr(trace.flows, name)) for name in _FLOW_COLUMNS]
     for index, counter in enumerate(trace.counters):
         columns += [column(f"times {index}", counter.times_ns), column(f"values {index}", counter.values)]
     blocks = [
@@ -133,6 +139,13 @@ def encode_cache(trace: Trace) -> bytes:
     )
     packed = zstd_compress(msgspec.msgpack.encode(header))
     return b"".join([MAGIC, _HEAD.pack(len(packed), crc32c(packed)), packed, *parts])
+
+
+def _dtypes(counters: int) -> dict[str, str]:
+    """Return the names and types of the columns of a trace with a number of counters."""
+    of_flows = {f"flow {name}": dtype for name, dtype in _FLOW_COLUMNS.items()}
+    of_counters = {f"{name} {index}": dtype for index in range(counters) for name, dtype in _COUNTER_COLUMNS.items()}
+    return _SLICE_COLUMNS | of_flows | of_counters
 
 
 def _block(packed: list[bytes]) -> bytes:
@@ -177,10 +190,11 @@ def read_cache(data: bytes, *, name: str) -> Trace:
     """
     header, first = _header_of(data, name)
     found: dict[str, NDArray[Any]] = {}
+    dtypes = _dtypes(len(header.counters))
     for column in header.columns:
         check_cancelled()
         content = _part(data, first, column.part, limits_of_memory().file_bytes)
-        values = None if content is None else _values(column, content)
+        values = _values(column, dtypes.get(column.name), content)
         if values is None:
             raise TraceError(f"{name} is damaged: its column “{column.name}” cannot be read. Convert the trace again.")
         found[column.name] = values
@@ -236,19 +250,18 @@ def _part(data: bytes, first: int, part: _Part, most: int = _MOST_BYTES) -> byte
     return None if notes else content
 
 
-def _values(column: _Column, content: bytes) -> NDArray[Any] | None:
-    if column.dtype not in _DTYPES or len(content) != column.count * int(column.dtype[2:]):
+def _values(column: _Column, dtype: str | None, content: bytes | None) -> NDArray[Any] | None:
+    if content is None or column.dtype != dtype or len(content) != column.count * np.dtype(dtype).itemsize:
         return None
-    values = np.frombuffer(content, column.dtype)
+    values = np.frombuffer(content, dtype)
     return values.copy() if values.dtype.kind == "f" else np.cumsum(values, dtype=values.dtype)
 
 
 def _check(found: Mapping[str, NDArray[Any]], header: _Header, name: str) -> None:
     """Check that all columns exist, have the same length, and point into their tables."""
     size = len(found.get("start_ns", ()))
-    wanted = [*_SLICE_COLUMNS, "flow source", "flow target", "flow category_id"]
-    wanted += [f"{what} {index}" for index in range(len(header.counters)) for what in ("times", "values")]
-    good = all(key in found for key in wanted) and len({len(found[key]) for key in _SLICE_COLUMNS}) == 1
+    wanted = _dtypes(len(header.counters))
+    good = found.keys() == wanted.keys() and len({len(found[key]) for key in _SLICE_COLUMNS}) == 1
     limits = {"lane": len(header.lanes), "name_id": len(header.names), "category_id": len(header.categories)}
     limits |= {"flow source": size, "flow target": size, "flow category_id": len(header.categories)}
     good = good and all(
@@ -266,7 +279,10 @@ def _in_rows(found: Mapping[str, NDArray[Any]], header: _Header) -> bool:
     depths = np.array([lane.depths for lane in header.lanes] or [0], np.int64)
     if not len(start):
         return not depths.any()
-    if int(depths.min()) < 0 or int(depths.sum()) > len(start) or int(duration.min()) < 0 or int(depth.min()) < 0:
+    # The sum alone could exceed 64 bits.
+    if min(int(column.min()) for column in (depths, duration, depth)) < 0:
+        return False
+    if int(depths.max()) > len(start) or int(depths.sum()) > len(start):
         return False
     if (depth >= depths[found["lane"]]).any():
         return False

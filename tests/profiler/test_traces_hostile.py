@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stepscope.profiler.trace import Trace
+from stepscope.profiler.trace import Step, Trace
 from stepscope.profiler.traces import TraceError, read_trace, trace_of_step_stats
 from stepscope.profiler.traces.build import rows_of
 from stepscope.profiler.traces.cache import encode_cache
@@ -283,6 +283,7 @@ def test_a_cache_whose_rows_are_not_its_slices_is_refused() -> None:
     for damaged in (
         replace(trace, lanes=(replace(lane, depths=1 << 40),)),
         replace(trace, lanes=(replace(lane, depths=1),)),
+        replace(trace, lanes=(lane, *[replace(lane, depths=1 << 62)] * 4)),
         replace(trace, depth=-trace.depth),
         replace(trace, start_ns=trace.start_ns[order]),
         replace(trace, duration_ns=trace.duration_ns - 20_000),
@@ -290,6 +291,26 @@ def test_a_cache_whose_rows_are_not_its_slices_is_refused() -> None:
         with pytest.raises(TraceError, match="its columns do not fit together"):
             read_trace(encode_cache(damaged), name="cache")
     assert len(read_trace(encode_cache(trace), name="cache")) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda trace: replace(trace, lanes=(replace(trace.lanes[0], depths=1 << 63),)),
+        lambda trace: replace(trace, steps=(Step(1 << 63, "s", 0, 1),)),
+        lambda trace: replace(trace, epoch_ns=1 << 63),
+    ],
+    ids=["rows", "step", "wall time"],
+)
+def test_a_cache_with_numbers_beyond_64_bits_is_refused(change: Callable[[Trace], Trace]) -> None:
+    with pytest.raises(TraceError, match="Expected `int` <= 9223372036854775807"):
+        read_trace(encode_cache(change(chrome(slice_("a")))), name="cache")
+
+
+def test_a_cache_with_a_column_of_another_type_is_refused() -> None:
+    trace = chrome(slice_("a"))
+    with pytest.raises(TraceError, match="its column “start_ns” cannot be read"):
+        read_trace(encode_cache(replace(trace, start_ns=trace.start_ns.astype(np.float64))), name="cache")
 
 
 @pytest.mark.parametrize("what", [b"[" + json.dumps(slice_("a")).encode() + b"]", b"\n\x06\n\x04/cpu"])
