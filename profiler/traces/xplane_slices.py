@@ -130,7 +130,7 @@ class XPlaneSlices:
                 "lane": np.full(len(start), lane, np.int32),
                 "at": at,
                 "length": length.astype(np.int32),
-                "plane": np.full(len(start), len(self._planes) - 1, np.int16),
+                "plane": np.full(len(start), len(self._planes) - 1, np.int32),
             }
         )
 
@@ -339,7 +339,7 @@ _COLUMNS: Final[Mapping[str, Any]] = {
     "lane": np.int32,
     "at": np.int64,
     "length": np.int32,
-    "plane": np.int16,
+    "plane": np.int32,
 }
 
 

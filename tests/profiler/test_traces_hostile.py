@@ -313,6 +313,13 @@ def test_a_cache_with_a_column_of_another_type_is_refused() -> None:
         read_trace(encode_cache(replace(trace, start_ns=trace.start_ns.astype(np.float64))), name="cache")
 
 
+def test_an_xspace_may_have_any_number_of_planes() -> None:
+    space = XSpace()
+    for _ in range(1 << 15 | 1):
+        space.planes.add(name="/host").lines.add().events.add(metadata_id=1)
+    assert len(read_trace(space.SerializeToString(), name="planes")) == 1 << 15 | 1
+
+
 @pytest.mark.parametrize("what", [b"[" + json.dumps(slice_("a")).encode() + b"]", b"\n\x06\n\x04/cpu"])
 def test_reading_ends_when_nobody_wants_it(what: bytes) -> None:
     cancellation = Cancellation()
