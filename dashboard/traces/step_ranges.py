@@ -4,6 +4,7 @@ A trace counts steps as its profiler does, which may differ from how the program
 restarted counts from 0, and one that counts batches is ahead of epochs. Wall times decide; see `join`.
 """
 
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -49,6 +50,7 @@ MOST_SERIES: Final = 4
 MOST_INSIDE: Final = 8
 """Maximum runs in a folder that has a trace; with more, the run of the trace cannot be determined."""
 SLACK_S: Final = 60.0
+_RUNS_BY_FOLDER: Final = "_runs_by_folder"
 
 
 @dataclass(frozen=True)
@@ -173,9 +175,24 @@ def curve_runs(snapshot: Snapshot, run: str) -> tuple[str, ...]:
         above = "/".join(parts[:length]) or "."
         if _has_scalars(snapshot, above):
             return (above,)
-    start = "" if run == "." else run + "/"
-    inside = [name for name in snapshot.runs if name.startswith(start) and _has_scalars(snapshot, name)]
+    inside = _runs_by_folder(snapshot).get(run, [])
     return tuple(inside) if len(inside) <= MOST_INSIDE else ()
+
+
+def _runs_by_folder(snapshot: Snapshot) -> dict[str, list[str]]:
+    """Return the first runs with scalars in each folder, one more than `MOST_INSIDE`; found once per snapshot."""
+    if _RUNS_BY_FOLDER not in vars(snapshot):
+        found: dict[str, list[str]] = {}
+        for name in snapshot.runs:
+            if not _has_scalars(snapshot, name):
+                continue
+            for folder in (".", *(name[: slash.start()] for slash in re.finditer("/", name))):
+                inside = found.setdefault(folder, [])
+                if len(inside) <= MOST_INSIDE:
+                    inside.append(name)
+        vars(snapshot)[_RUNS_BY_FOLDER] = found
+    known: dict[str, list[str]] = vars(snapshot)[_RUNS_BY_FOLDER]
+    return known
 
 
 def _has_scalars(snapshot: Snapshot, run: str) -> bool:

@@ -1,6 +1,7 @@
 import json
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -36,6 +37,26 @@ from tests.dashboard.test_timeline_api import NoFollower, companion, metadata_of
 
 WALL = 1_700_000_000.0
 """When the runs of these tests began."""
+
+
+class CountedRuns(dict[str, Run]):
+    """Runs that count how often all of them are looked at."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.walks += 1
+        return super().__iter__()
+
+
+def test_the_runs_are_walked_once_for_all_traces() -> None:
+    names = [f"run_{number}/{part}" for number in range(9) for part in ("train", "validation")]
+    snapshot = snapshot_of(*(scalar(name, "loss", SECONDS) for name in names))
+    runs = CountedRuns(snapshot.runs)
+    snapshot = replace(snapshot, runs=runs)
+    found = [curve_runs(snapshot, f"run_{number}") for number in range(9)]
+    assert found == [(f"run_{number}/train", f"run_{number}/validation") for number in range(9)]
+    assert runs.walks == 1
 
 
 def columns(*points: tuple[int, float]) -> Columns:
