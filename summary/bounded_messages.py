@@ -49,6 +49,11 @@ class TooManyPartsError(DecodeError):
     """A message would take too much memory and was not parsed."""
 
 
+def most_parts(size: int) -> int:
+    """Return how many parts a text or message from outside may have, given its size in bytes."""
+    return min(MOST_PARTS, max(SMALL_PARTS, size // _LEAST_BYTES))
+
+
 def parse(kind: type[Kind], encoded: bytes) -> Kind:
     """Parse a message.
 
@@ -61,7 +66,7 @@ def parse(kind: type[Kind], encoded: bytes) -> Kind:
         DecodeError: the bytes are not such a message.
         Cancelled: the result is no longer wanted.
     """
-    most = min(MOST_PARTS, max(SMALL_PARTS, len(encoded) // _LEAST_BYTES))
+    most = most_parts(len(encoded))
     # A part has at least two bytes.
     if len(encoded) // 2 > most and count_parts(kind, encoded, most) > most:
         raise TooManyPartsError(f"it has more than {most:,} parts, which is too many to be read")

@@ -25,6 +25,7 @@ from stepscope.profiler.traces.build import (
 from stepscope.profiler.traces.chrome_arguments import (
     MOST_ARGUMENT_BYTES,
     MOST_DECODED_BYTES,
+    BesideEvents,
     arguments_of,
     gather_arguments,
 )
@@ -38,7 +39,7 @@ from stepscope.profiler.traces.json_scan import Buffer, skip_space, skip_value
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME, decode_json
 from stepscope.profiler.traces.lanes import LANE_KINDS, ThreadNames, order_and_name, process_names
 from stepscope.profiler.traces.limits import Limits
-from stepscope.profiler.traces.losses import ARGUMENTS, BESIDE, NO_EVENT, LossTally, merged
+from stepscope.profiler.traces.losses import ARGUMENTS, NO_EVENT, LossTally, merged
 from stepscope.profiler.traces.reader import TraceReader
 from stepscope.profiler.traces.samples import StackFrames, samples_of, slices_of_samples, stacks_of_events, with_slices
 from stepscope.profiler.traces.step_stats import step_stats_in
@@ -52,6 +53,8 @@ INSTANT_CATEGORY: Final = "instant"
 _MOST_REMARKS: Final = 10
 _OF_FILE: Final = frozenset({"num_cpus", "process_uptime_seconds", "trace_buffer_overflowed", "trace-config"})
 """Metadata events that describe the file rather than a thread."""
+_KEPT: Final = _OF_FILE | {"stackFrames"}
+"""Metadata events of which everything is kept."""
 _SHOWN: Final = f"XBE{INSTANTS}bneSTpFNOD()CvstfM"
 _MOST_EVENTS_OF_TENSORFLOW: Final = 1_000_000
 """TensorFlow's converter silently drops the events after this many."""
@@ -91,11 +94,12 @@ def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_eve
     position = skip_space(buffer, 3 if data.startswith(b"\xef\xbb\xbf") else 0)
     metadata: dict[str, Any] = {}
     tally = LossTally()
+    beside = BesideEvents(tally)
     bare = data[position : position + 1] == b"["
     if bare:
         events = scan_events(buffer, position + 1, tally, most_events)
     else:
-        found, position = _read_keys(data, buffer, position + 1, metadata, tally)
+        found, position = _read_keys(data, buffer, position + 1, metadata, beside)
         if not found:
             raise TraceError(
                 f"{name} is JSON without trace events. Expected an object with the key “traceEvents”, or an "
@@ -105,13 +109,13 @@ def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_eve
             raise TraceError(f"In {name} “traceEvents” is not an array. Expected the array of the trace's events.")
         events = scan_events(buffer, position + 1, tally, most_events)
         if not events.truncated and not events.unread:
-            _, position = _read_keys(data, buffer, events.end, metadata, tally)
+            _, position = _read_keys(data, buffer, events.end, metadata, beside)
             if data[position : position + 1] != b"}":
                 notes += (f"what follows byte {position} of {len(data)} cannot be read",)
     only_foreign = len(events.foreign) > 0 and not _any_event(events)
     if only_foreign or (events.unreadable and not len(events.columns.phase) and not events.truncated):
         raise TraceError(f"{name} is a JSON array of something else. Expected objects with “ph”, “ts” and “name”.")
-    return _build(data, events, metadata, tally, (*notes, *_notes(events, len(data), bare=bare)))
+    return _build(data, events, metadata, beside, tally, (*notes, *_notes(events, len(data), bare=bare)))
 
 
 def _any_event(events: Events) -> bool:
@@ -120,7 +124,7 @@ def _any_event(events: Events) -> bool:
 
 
 def _read_keys(
-    data: bytes, buffer: Buffer, position: int, metadata: dict[str, Any], tally: LossTally
+    data: bytes, buffer: Buffer, position: int, metadata: dict[str, Any], beside: BesideEvents
 ) -> tuple[bool, int]:
     """Read keys of the outer object into ``metadata`` up to ``traceEvents``; return whether it was found, and where."""
     while True:
@@ -139,12 +143,10 @@ def _read_keys(
         key = shortened(str(decode_json(data[position : min(key_end, position + MOST_DECODED_BYTES)])))
         if key == "traceEvents":
             return True, value
-        position = skip_value(buffer, value)
+        begin, position = position, skip_value(buffer, value)
         if position < 0:
             return False, value
-        if position - value > MOST_DECODED_BYTES:
-            tally.add(BESIDE, 1, f"“{key}”, {position - value:,} bytes")
-        else:
+        if beside.has_room(data, begin, position, key):
             metadata[key] = decode_json(data[value:position])
 
 
@@ -162,11 +164,18 @@ def _notes(events: Events, size: int, *, bare: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTally, notes: tuple[str, ...]) -> Trace:
+def _build(
+    data: bytes,
+    events: Events,
+    metadata: dict[str, Any],
+    beside: BesideEvents,
+    tally: LossTally,
+    notes: tuple[str, ...],
+) -> Trace:
     tally.add("unreadable event", events.unreadable, f"at byte {events.first_unreadable}")
     _count_others(events, tally)
     _count_long_arguments(events, tally)
-    thread_names = _read_names(data, events, metadata, tally)
+    thread_names = _read_names(data, events, metadata, beside, tally)
     frames = StackFrames(metadata.get("stackFrames"), tally)
     samples, used = samples_of(data, events, metadata, frames, tally, _nanoseconds_of)
     events = with_slices(events, slices_of_samples(samples), used)
@@ -289,12 +298,17 @@ def _categories_by_thread(
     return found
 
 
-def _read_names(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTally) -> ThreadNames:
+def _read_names(
+    data: bytes, events: Events, metadata: dict[str, Any], beside: BesideEvents, tally: LossTally
+) -> ThreadNames:
     """Return the names of processes and threads; metadata events about the whole file go into ``metadata``."""
     columns = events.columns
     names = ThreadNames()
     for event in np.flatnonzero(columns.phase == ord("M")).tolist():
         what = events.names[columns.name[event]] if columns.name[event] >= 0 else ""
+        begin, length = int(columns.arguments_start[event]), int(columns.arguments_length[event])
+        if what in _KEPT and not beside.has_room(data, begin, begin + length, what):
+            continue
         arguments = arguments_of(data, columns, event)
         pid = events.places[columns.pid[event]]
         thread = (pid, events.places[columns.tid[event]])

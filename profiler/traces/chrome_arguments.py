@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from stepscope.profiler.traces.chrome_events import Columns
 from stepscope.profiler.traces.json_scan import Buffer
 from stepscope.profiler.traces.json_values import decode_json
+from stepscope.profiler.traces.losses import BESIDE, LossTally
+from stepscope.summary.bounded_messages import most_parts
 from stepscope.summary.kernels import kernel
 
 MOST_ARGUMENT_BYTES: Final = 1 << 20
 """Maximum size of the arguments of a slice."""
 MOST_DECODED_BYTES: Final = 64 << 20
-"""Maximum size of JSON decoded at once: of an event with samples or stack frames, or of a key beside the events."""
+"""Maximum size of the JSON of an event with samples or stack frames, and of all JSON beside the events together."""
 
 
 class JsonArguments:
@@ -42,6 +44,26 @@ class JsonArguments:
         if self._stack_of is not None and (stack := self._stack_of(slice_index)):
             arguments.setdefault("stack", list(stack))
         return arguments
+
+
+class BesideEvents:
+    """How much JSON beside the events of a file was decoded, and is kept; what is too much is counted in ``tally``."""
+
+    def __init__(self, tally: LossTally) -> None:
+        self._tally = tally
+        self._bytes = 0
+        self._parts = 0
+
+    def has_room(self, data: bytes, start: int, end: int, what: str) -> bool:
+        """Return whether ``data[start:end]`` fits beside all that fitted before."""
+        size, parts = self._bytes + end - start, self._parts + 1
+        if size <= MOST_DECODED_BYTES:
+            parts += sum(data.count(mark, start, end) for mark in (b",", b"[", b"{"))
+            if parts <= most_parts(size):
+                self._bytes, self._parts = size, parts
+                return True
+        self._tally.add(BESIDE, 1, f"“{what}”, {end - start:,} bytes")
+        return False
 
 
 @kernel()

@@ -37,7 +37,8 @@ _EXPLANATIONS: Final[Mapping[str, str]] = {
     DROPPED: "The profiler's buffer was full: these were never stored.",
     TEXT: "A name of more than 16,384 characters. It is shown up to there, with its length and a checksum.",
     ARGUMENTS: "The arguments of an event have more than a megabyte. They are kept as text up to there.",
-    BESIDE: "A key of the file next to its events has more than 64 MiB, and is left out.",
+    BESIDE: "What the file has next to its events is more than 64 MiB in all, or has millions of parts of a few bytes "
+    "each: this is left out.",
     NO_EVENT: "An element of the array of events with neither “ph” nor “name” nor “ts”.",
     MEMORY: "These events at the end of the file were left out because there was not enough memory.",
     FURTHER: "Further reasons, counted together.",

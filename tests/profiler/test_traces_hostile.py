@@ -17,7 +17,7 @@ from stepscope.profiler.trace import Step, Trace
 from stepscope.profiler.traces import TraceError, read_trace, trace_of_step_stats
 from stepscope.profiler.traces.build import rows_of
 from stepscope.profiler.traces.cache import encode_cache
-from stepscope.profiler.traces.chrome_arguments import MOST_ARGUMENT_BYTES
+from stepscope.profiler.traces.chrome_arguments import MOST_ARGUMENT_BYTES, MOST_DECODED_BYTES, BesideEvents
 from stepscope.profiler.traces.compression import BEGINNING, unpacked, zstd_compress
 from stepscope.profiler.traces.flows import _bind
 from stepscope.profiler.traces.limits import Limits
@@ -25,6 +25,7 @@ from stepscope.profiler.traces.losses import FURTHER, MOST_EXAMPLE, MOST_REASONS
 from stepscope.profiler.traces.nesting import in_order_of_start
 from stepscope.profiler.traces.row_trees import slices_at
 from stepscope.profiler.traces.texts import MOST_CHARACTERS
+from stepscope.summary.bounded_messages import SMALL_PARTS
 from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
 from stepscope.summary.proto.step_stats_pb2 import StepStats
 from stepscope.summary.proto.xplane_pb2 import XSpace
@@ -164,6 +165,28 @@ def test_long_arguments_are_kept_as_text_up_to_a_limit_and_counted() -> None:
     found = read_trace(space.SerializeToString(), name="space")
     assert found.losses.counts == {"arguments cut": 1}
     assert list(found.arguments[0]) == ["args"]
+
+
+def test_what_is_beside_the_events_is_bounded_in_its_parts_all_together() -> None:
+    half = "[" + "0," * (SMALL_PARTS // 2) + "0]"
+    frames = f'{{"ph":"M","name":"stackFrames","args":{{"stackFrames":{half}}}}}'
+    events = f"[{json.dumps(slice_('a'))},{frames}]"
+    trace = read_trace(f'{{"a":{half},"b":{half},"c":7,"traceEvents":{events}}}'.encode(), name="parts")
+    assert (list(trace.metadata), trace.metadata["c"]) == (["a", "c"], 7)
+    assert trace.losses.counts == {"part next to the events not read": 2}
+    assert trace.losses.examples == {"part next to the events not read": f"“b”, {SMALL_PARTS + 7:,} bytes"}
+
+
+def test_what_is_beside_the_events_is_bounded_in_its_bytes_all_together() -> None:
+    tally = LossTally()
+    beside = BesideEvents(tally)
+    text = b" " * MOST_DECODED_BYTES
+    assert [beside.has_room(text, start, MOST_DECODED_BYTES, "a") for start in (7, 0, MOST_DECODED_BYTES - 7)] == [
+        True,
+        False,
+        True,
+    ]
+    assert tally.losses().counts == {"part next to the events not read": 1}
 
 
 def test_reasons_without_end_are_counted_together() -> None:
