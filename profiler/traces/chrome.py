@@ -115,7 +115,7 @@ def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_eve
     only_foreign = len(events.foreign) > 0 and not _any_event(events)
     if only_foreign or (events.unreadable and not len(events.columns.phase) and not events.truncated):
         raise TraceError(f"{name} is a JSON array of something else. Expected objects with “ph”, “ts” and “name”.")
-    return _build(data, events, metadata, beside, tally, (*notes, *_notes(events, len(data), bare=bare)))
+    return _build(data, events, metadata, beside, tally, (*notes, *_notes(events, len(data), bare=bare)), most_events)
 
 
 def _any_event(events: Events) -> bool:
@@ -171,14 +171,16 @@ def _build(
     beside: BesideEvents,
     tally: LossTally,
     notes: tuple[str, ...],
+    most_events: int,
 ) -> Trace:
     tally.add("unreadable event", events.unreadable, f"at byte {events.first_unreadable}")
     _count_others(events, tally)
     _count_long_arguments(events, tally)
     thread_names = _read_names(data, events, metadata, beside, tally)
     frames = StackFrames(metadata.get("stackFrames"), tally)
-    samples, used = samples_of(data, events, metadata, frames, tally, _nanoseconds_of)
-    events = with_slices(events, slices_of_samples(samples), used)
+    room = max(0, most_events - len(events.columns.phase))
+    samples, used = samples_of(data, events, metadata, frames, tally, _nanoseconds_of, room)
+    events = with_slices(events, slices_of_samples(samples, tally, room), used)
     columns = events.columns
     names = [*events.names, ""]
     categories = [*events.categories, "", INSTANT_CATEGORY]

@@ -40,7 +40,7 @@ _EXPLANATIONS: Final[Mapping[str, str]] = {
     BESIDE: "What the file has next to its events is more than 64 MiB in all, or has millions of parts of a few bytes "
     "each: this is left out.",
     NO_EVENT: "An element of the array of events with neither “ph” nor “name” nor “ts”.",
-    MEMORY: "These events at the end of the file were left out because there was not enough memory.",
+    MEMORY: "These events or samples at the end of the file were left out because there was not enough memory.",
     FURTHER: "Further reasons, counted together.",
     "flow end without a start": "An arrow ends here, but the file has no beginning of the same category, name and id.",
     "flow start without an end": "An arrow begins here, but nothing of the same category, name and id follows.",

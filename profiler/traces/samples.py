@@ -8,21 +8,28 @@ parents.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from stepscope.profiler.traces.build import EARLIEST_NS, LATEST_NS
-from stepscope.profiler.traces.chrome_arguments import arguments_of
+from stepscope.profiler.traces.chrome_arguments import MOST_DECODED_BYTES, arguments_of
 from stepscope.profiler.traces.chrome_events import Columns, Events
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME, decode_json
-from stepscope.profiler.traces.losses import LossTally
+from stepscope.profiler.traces.losses import MEMORY, LossTally, moment
+from stepscope.summary.cancellation import check_cancelled
 
 MOST_FRAMES: Final = 1000
 """Deeper stacks are cut: their innermost frames are kept."""
+_STACKS_KEPT: Final = 8192
+"""Maximum number of stacks in memory; the others are followed again from frame to frame when they are needed."""
 CATEGORY: Final = "sample"
 _PLACE: Final = ("scriptId", "url", "lineNumber", "columnNumber")
 """Keys that locate the definition of a V8 function."""
+_ROOT: Final = "(root)"
+"""Name of the node of V8 in which all stacks begin, which is no function."""
 
 
 class Frame(NamedTuple):
@@ -43,7 +50,7 @@ class Sample(NamedTuple):
     pid: str
     tid: str
     time_ns: int
-    stack: Stack
+    stack: Callable[[], Stack]
 
 
 class SampledSlice(NamedTuple):
@@ -61,17 +68,18 @@ class StackFrames:
 
     def __init__(self, frames: object, tally: LossTally) -> None:
         self._frames: Mapping[str, Any] = frames if isinstance(frames, dict) else {}
-        self._stacks: dict[str, Stack] = {}
+        self._known: dict[str, Frame] = {}
         self._tally = tally
+        self._kept = lru_cache(_STACKS_KEPT)(self._stack)
 
     def __bool__(self) -> bool:
         return bool(self._frames)
 
     def stack(self, number: object) -> Stack:
         """Return the stack that ends in a frame; () if the file does not have the frame."""
-        key = str(number)
-        if key in self._stacks:
-            return self._stacks[key]
+        return self._kept(str(number))
+
+    def _stack(self, key: str) -> Stack:
         frames: list[Frame] = []
         seen: set[str] = set()
         at: str | None = key
@@ -80,21 +88,27 @@ class StackFrames:
             if not isinstance(frame, dict):
                 break
             seen.add(at)
-            frames.append(Frame(str(frame.get("name", at)), str(frame.get("place", ""))))
+            if at not in self._known:
+                self._known[at] = Frame(str(frame.get("name", at)), str(frame.get("place", "")))
+            frames.append(self._known[at])
             parent = frame.get("parent")
             at = None if parent is None else str(parent)
         if at in seen:
             self._tally.add("stack frame that is its own parent", 1, f"frame {at}")
-        self._stacks[key] = tuple(reversed(frames))
-        return self._stacks[key]
+        return tuple(reversed(frames))
 
 
-def slices_of_samples(samples: Iterable[Sample]) -> list[SampledSlice]:
-    """Return slices of all threads; a sample lasts until its thread's next one, the last as long as the one before."""
+def slices_of_samples(samples: Iterable[Sample], tally: LossTally, most: int) -> list[SampledSlice]:
+    """Return slices of all threads; a sample lasts until its thread's next one, the last as long as the one before.
+
+    Of each thread, the samples that would need more than ``most`` slices in all, and those after them, are counted in
+    ``tally``.
+    """
     by_thread: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
         by_thread[sample.pid, sample.tid].append(sample)
     every: list[SampledSlice] = []
+    begun = 0
     for (pid, tid), of_thread in by_thread.items():
         of_thread.sort(key=lambda sample: sample.time_ns)
         open_: list[tuple[Frame, int]] = []
@@ -111,16 +125,24 @@ def slices_of_samples(samples: Iterable[Sample]) -> list[SampledSlice]:
                 frame, begin = open_.pop()
                 found.append((len(open_), SampledSlice(*place, begin, now - begin, frame.name)))
 
-        for sample in of_thread:
+        last = of_thread[-1].time_ns
+        end = last + (last - of_thread[-2].time_ns if len(of_thread) > 1 else 0)
+        for number, sample in enumerate(of_thread):
+            check_cancelled()
+            stack = sample.stack()
             common = 0
-            for (known, _), frame in zip(open_, sample.stack, strict=False):
+            for (known, _), frame in zip(open_, stack, strict=False):
                 if known != frame:
                     break
                 common += 1
+            if begun + len(stack) - common > most:
+                tally.add(MEMORY, len(of_thread) - number, f"a sample at {moment(sample.time_ns)}")
+                end = sample.time_ns
+                break
+            begun += len(stack) - common
             close(common, sample.time_ns)
-            open_.extend((frame, sample.time_ns) for frame in sample.stack[common:])
-        last = of_thread[-1].time_ns
-        close(0, last + (last - of_thread[-2].time_ns if len(of_thread) > 1 else 0))
+            open_.extend((frame, sample.time_ns) for frame in stack[common:])
+        close(0, end)
         # At equal times, the frame that was called first comes first, and is shown above.
         every += [slice_ for _, slice_ in sorted(found, key=lambda entry: entry[0])]
     return every
@@ -133,16 +155,19 @@ def samples_of(
     frames: StackFrames,
     tally: LossTally,
     nanoseconds: Callable[[object], int],
+    most: int,
 ) -> tuple[list[Sample], list[int]]:
-    """Return all samples of a trace, and the numbers of the events that they came from.
+    """Return the samples of a trace, and the numbers of the events that they came from.
 
-    ``nanoseconds`` converts a time as stored in the file, and returns `UNREADABLE_TIME` if it is not one.
+    ``nanoseconds`` converts a time as stored in the file, and returns `UNREADABLE_TIME` if it is not one. Samples and
+    nodes of V8's profiles, and elements of ``samples``, are counted in ``tally`` where they are more than ``most``.
     """
     columns = events.columns
     found: list[Sample] = []
     used: list[int] = []
-    profiles = _Profiles(nanoseconds)
+    profiles = _Profiles(nanoseconds, tally, most)
     for event in np.flatnonzero(columns.phase == ord("P")).tolist():
+        check_cancelled()
         name = events.names[columns.name[event]] if columns.name[event] >= 0 else ""
         place = events.places[columns.pid[event]], events.places[columns.tid[event]]
         if name in ("Profile", "ProfileChunk"):
@@ -151,16 +176,16 @@ def samples_of(
             if profiles.add(name, (place[0], identity), place, arguments.get("data")):
                 used.append(event)
             continue
-        stack = _own_stack(data, events, event, frames)
-        if stack is None or columns.time_ns[event] == UNREADABLE_TIME:
+        if not _has_stack(events, event) or columns.time_ns[event] == UNREADABLE_TIME:
             continue
-        if not stack:
+        stack_of = partial(_own_stack, data, events, event, frames)
+        if not stack_of():
             tally.add("sample without a stack", 1, f"event {event}")
             continue
         used.append(event)
-        found.append(Sample(*place, int(columns.time_ns[event]), stack))
+        found.append(Sample(*place, int(columns.time_ns[event]), stack_of))
     found += profiles.samples()
-    found += _listed(metadata.get("samples"), frames, events, tally, nanoseconds)
+    found += _listed(metadata.get("samples"), frames, events, tally, nanoseconds, most)
     return [sample for sample in found if EARLIEST_NS <= sample.time_ns <= LATEST_NS], used
 
 
@@ -174,23 +199,32 @@ def stacks_of_events(data: bytes, events: Events, frames: StackFrames) -> Callab
 
     def stack_of(event: int) -> Sequence[str]:
         stack = _own_stack(data, events, event, frames) if event < len(events.columns.phase) else ()
-        return [frame.name for frame in stack or ()]
+        return [frame.name for frame in stack]
 
     return stack_of
 
 
-def _own_stack(data: bytes, events: Events, event: int, frames: StackFrames) -> Stack | None:
-    """Return the stack of an event of phase P, or None if it names none."""
+def _has_stack(events: Events, event: int) -> bool:
+    return event in events.stacks or events.columns.stack_frame[event] >= 0
+
+
+def _own_stack(data: bytes, events: Events, event: int, frames: StackFrames) -> Stack:
+    """Return the stack that an event names; () if it names none."""
     if event in events.stacks:
         start, length = events.stacks[event]
-        listed = decode_json(data[start : start + length])
+        listed = decode_json(data[start : start + min(length, MOST_DECODED_BYTES)])
         return tuple(Frame(str(each)) for each in reversed(listed[:MOST_FRAMES])) if isinstance(listed, list) else ()
     number = events.columns.stack_frame[event]
-    return None if number < 0 else frames.stack(events.frames[number])
+    return () if number < 0 else frames.stack(events.frames[number])
 
 
 def _listed(
-    samples: object, frames: StackFrames, events: Events, tally: LossTally, nanoseconds: Callable[[object], int]
+    samples: object,
+    frames: StackFrames,
+    events: Events,
+    tally: LossTally,
+    nanoseconds: Callable[[object], int],
+    most: int,
 ) -> list[Sample]:
     if not isinstance(samples, list):
         return []
@@ -199,27 +233,31 @@ def _listed(
     for pid, tid in {*zip(columns.pid.tolist(), columns.tid.tolist(), strict=True)}:
         pid_of.setdefault(events.places[tid], events.places[pid])
     found = []
-    for sample in samples:
+    tally.add(MEMORY, max(0, len(samples) - most), "an element of “samples”")
+    for sample in samples[:most]:
+        check_cancelled()
         if not isinstance(sample, dict):
             tally.add("unreadable event", 1, "an element of “samples”")
             continue
         time = nanoseconds(sample.get("ts"))
-        stack = frames.stack(sample.get("sf"))
+        stack_of = partial(frames.stack, sample.get("sf"))
         if time == UNREADABLE_TIME:
             tally.add("event without a readable time", 1, "an element of “samples”")
-        elif not stack:
+        elif not stack_of():
             tally.add("sample without a stack", 1, f"an element of “samples” with frame {sample.get('sf')}")
         else:
             tid = str(sample.get("tid", ""))
-            found.append(Sample(str(sample.get("pid", pid_of.get(tid, "0"))), tid, time, stack))
+            found.append(Sample(str(sample.get("pid", pid_of.get(tid, "0"))), tid, time, stack_of))
     return found
 
 
 class _Profiles:
     """CPU profiles of V8: nodes with parents, and for each sample a node and the time since the previous sample."""
 
-    def __init__(self, nanoseconds: Callable[[object], int]) -> None:
+    def __init__(self, nanoseconds: Callable[[object], int], tally: LossTally, most: int) -> None:
         self._nanoseconds = nanoseconds
+        self._tally = tally
+        self._room = most
         self._starts: dict[tuple[str, str], tuple[tuple[str, str], int]] = {}
         self._nodes: dict[tuple[str, str], dict[str, dict[str, Any]]] = defaultdict(dict)
         self._samples: dict[tuple[str, str], list[tuple[object, int]]] = defaultdict(list)
@@ -236,20 +274,31 @@ class _Profiles:
         cpu_profile = profile.get("cpuProfile")
         if not isinstance(cpu_profile, dict):
             return name == "Profile"
-        for node in _listed_objects(cpu_profile.get("nodes")):
+        nodes = _listed_objects(cpu_profile.get("nodes"))
+        for node in islice(nodes, self._fitting(len(nodes))):
             called = node.get("callFrame")
             parent = node.get("parent")
             called = called if isinstance(called, dict) else {}
+            if called.get("functionName") == _ROOT:
+                continue
             defined = ":".join(str(called.get(part, "")) for part in _PLACE)
             frame = {"name": called.get("functionName") or "(anonymous)", "place": defined}
             self._nodes[key][str(node.get("id"))] = frame | ({} if parent is None else {"parent": str(parent)})
         deltas = profile.get("timeDeltas", cpu_profile.get("timeDeltas"))
         samples = cpu_profile.get("samples")
         if isinstance(deltas, list) and isinstance(samples, list):
-            for node_id, delta in zip(samples, deltas, strict=False):
+            fitting = self._fitting(min(len(samples), len(deltas)))
+            for node_id, delta in islice(zip(samples, deltas, strict=False), fitting):
                 passed = self._nanoseconds(delta)
                 self._samples[key].append((node_id, 0 if passed == UNREADABLE_TIME else passed))
         return True
+
+    def _fitting(self, count: int) -> int:
+        """Return how many of the next nodes or samples there is room for; the others are counted."""
+        fitting = min(count, self._room)
+        self._room -= fitting
+        self._tally.add(MEMORY, count - fitting, "a node or sample of a profile of V8")
+        return fitting
 
     def samples(self) -> list[Sample]:
         """Return the samples of all profiles that have begun."""
@@ -259,9 +308,7 @@ class _Profiles:
             now = start
             for node_id, passed in self._samples[key]:
                 now += passed
-                found.append(
-                    Sample(*place, now, tuple(frame for frame in frames.stack(node_id) if frame.name != "(root)"))
-                )
+                found.append(Sample(*place, now, partial(frames.stack, node_id)))
         return found
 
 

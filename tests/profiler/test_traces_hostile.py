@@ -5,6 +5,7 @@ import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from stepscope.profiler.traces.limits import Limits
 from stepscope.profiler.traces.losses import FURTHER, MOST_EXAMPLE, MOST_REASONS, LossTally, explain
 from stepscope.profiler.traces.nesting import in_order_of_start
 from stepscope.profiler.traces.row_trees import slices_at
+from stepscope.profiler.traces.samples import Frame, StackFrames
 from stepscope.profiler.traces.texts import MOST_CHARACTERS
 from stepscope.summary.bounded_messages import SMALL_PARTS
 from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
@@ -97,6 +99,47 @@ def test_events_and_nodes_beyond_the_memory_are_left_out_and_said() -> None:
     plane.event_metadata[1].name = "work"
     some = read_trace(space.SerializeToString(), name="space", limits=replace(ENOUGH, events=4))
     assert (np.bincount(some.lane).tolist(), some.losses.counts) == ([3, 1], {"beyond what there is memory for": 2})
+
+
+def sampled(count: int, limits: Limits = ENOUGH) -> Trace:
+    """Samples of one thread that alternate between two stacks of three functions."""
+    frames = {
+        f"{stack}{depth}": {"name": f"{stack}{depth}"} | ({"parent": f"{stack}{depth - 1}"} if depth else {})
+        for stack in "ab"
+        for depth in range(3)
+    }
+    sample = {"ph": "P", "name": "s", "pid": 1, "tid": 1}
+    events = [{**sample, "ts": number, "sf": f"{'ab'[number % 2]}2"} for number in range(count)]
+    text = json.dumps({"stackFrames": frames, "traceEvents": events})
+    return read_trace(text.encode(), name="samples", limits=limits)
+
+
+def test_slices_of_samples_beyond_the_memory_are_left_out_and_counted() -> None:
+    trace = sampled(5, replace(ENOUGH, events=5 + 7))
+    columns = (trace.name_id.tolist(), trace.start_ns.tolist(), trace.duration_ns.tolist())
+    assert [(trace.names[name], start, duration) for name, start, duration in zip(*columns, strict=True)] == [
+        *(("a0", 0, 1000), ("b0", 1000, 1000)),
+        *(("a1", 0, 1000), ("b1", 1000, 1000)),
+        *(("a2", 0, 1000), ("b2", 1000, 1000)),
+    ]
+    assert trace.losses.counts == {"beyond what there is memory for": 3}
+
+
+def test_entries_of_profiles_beyond_the_memory_are_left_out_and_counted() -> None:
+    nodes = [{"id": number, "callFrame": {"functionName": f"f{number}"}} for number in range(3)]
+    profile = {"startTime": 0, "cpuProfile": {"nodes": nodes, "samples": [0, 1, 2, 0]}, "timeDeltas": [0, 1, 1, 1]}
+    trace = chrome(
+        {"ph": "P", "name": "Profile", "pid": 1, "tid": 1, "ts": 0, "args": {"data": profile}},
+        limits=replace(ENOUGH, events=1 + 5),
+    )
+    assert [trace.names[name] for name in trace.name_id] == ["f0", "f1"]
+    assert trace.losses.counts == {"beyond what there is memory for": 2}
+
+
+def test_stacks_consist_of_the_same_frames() -> None:
+    frames = StackFrames({"1": {"name": "f"}, "2": {"name": "g", "parent": 1}, "3": {"parent": 1}}, LossTally())
+    assert (frames.stack(2), frames.stack("3")) == ((Frame("f"), Frame("g")), (Frame("f"), Frame("3")))
+    assert frames.stack(2)[0] is frames.stack(3)[0] is frames.stack(1)[0]
 
 
 def texts_of(trace: Trace) -> list[str]:
@@ -370,14 +413,21 @@ def many_nodes(count: int) -> StepStats:
     return step_stats
 
 
-def test_reading_may_end_among_the_nodes_of_one_device() -> None:
-    def checks(count: int) -> int:
-        counted = Counted()
-        with cancellable(counted):
-            trace_of_step_stats(many_nodes(count))
-        return counted.checks
+def checks(read: Callable[[], Trace]) -> int:
+    counted = Counted()
+    with cancellable(counted):
+        read()
+    return counted.checks
 
-    assert checks(20_000) >= checks(1) + 4
+
+def test_reading_may_end_among_the_nodes_of_one_device() -> None:
+    many, one = (checks(partial(trace_of_step_stats, many_nodes(count))) for count in (20_000, 1))
+    assert many >= one + 4
+
+
+def test_reading_may_end_among_the_samples_of_one_thread() -> None:
+    many, one = (checks(partial(sampled, count)) for count in (100, 1))
+    assert many >= one + 99
 
 
 def test_nodes_are_no_objects_that_the_garbage_collector_visits() -> None:
