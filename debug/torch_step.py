@@ -1,5 +1,6 @@
 """What is watched of a PyTorch model, and the observations of one step."""
 
+import threading
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -39,6 +40,13 @@ class TorchOptions:
             raise ValueError(f'compiled must be "outside" or "eager", got {self.compiled!r}')
 
 
+class _RunningModules(threading.local):
+    """The modules that run in the calling thread, outermost first."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+
 class Step:
     """The observations of the running step."""
 
@@ -54,10 +62,14 @@ class Step:
         """By tensor: the outputs of its consumers."""
         self.gradients: dict[int, int] = {}
         """By tensor: its gradient, if seen."""
-        self.modules: list[str] = []
-        """The running modules, outermost first."""
         self.has_parameters = False
         """Whether parameters were observed."""
+        self._running: Final = _RunningModules()
+
+    @property
+    def modules(self) -> list[str]:
+        """The modules that run in the calling thread, outermost first."""
+        return self._running.paths
 
 
 @dataclass

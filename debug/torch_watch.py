@@ -6,6 +6,7 @@ call of `step`.
 """
 
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -60,6 +61,8 @@ class TorchWatcher(Watcher):
         self._in_update = ""
         """Name of the running optimizer."""
         self._running: Step | None = None
+        self._turn: Final = threading.RLock()
+        """Held while a value is measured, as modules may run in several threads."""
         self._before: dict[torch.nn.Parameter, torch.Tensor] = {}
         self._handles: list[Any] = []
         self._mode: Operations | None = None
@@ -141,18 +144,20 @@ class TorchWatcher(Watcher):
 
     def _observe_parameters(self, step: Step) -> None:
         """Observe parameters as they are when a step begins to use them."""
-        if step.has_parameters:
-            return
-        step.has_parameters = True
-        for parameter, name in self._parameters.items():
-            kind = "" if parameter.requires_grad else FROZEN
-            number = self._observe("parameter", name, parameter, op_type=kind)
-            if number is not None:
-                step.made[parameter] = number
+        with self._turn:
+            if step.has_parameters:
+                return
+            step.has_parameters = True
+            for parameter, name in self._parameters.items():
+                kind = "" if parameter.requires_grad else FROZEN
+                number = self._observe("parameter", name, parameter, op_type=kind)
+                if number is not None:
+                    step.made[parameter] = number
 
     def _let_step_go(self) -> None:
         """Stop observing the running step."""
-        self._running = None
+        with self._turn:
+            self._running = None
         self._before = {}
         mode, self._mode = self._mode, None
         if mode is not None:
@@ -382,12 +387,8 @@ class TorchWatcher(Watcher):
         lines: Lines | None = None,
     ) -> int | None:
         """Measure a value; return the number of its tensor."""
-        running = self._running
-        if running is None or name not in self._chosen or not is_measurable(value):
+        if name not in self._chosen or not is_measurable(value):
             return None
-        place = (phase, name, lines)
-        running.counts[place] += 1
-        count = running.counts[place]
 
         def describe() -> Any:
             found = lines
@@ -409,10 +410,15 @@ class TorchWatcher(Watcher):
                 found,
             )
 
-        number = self.recorder.number((place, count), describe)
-        if number is None:
-            return None
-        with self._measuring(), torch.no_grad():
+        with self._turn, self._measuring(), torch.no_grad():
+            running = self._running
+            if running is None:
+                return None
+            place = (phase, name, lines)
+            running.counts[place] += 1
+            number = self.recorder.number((place, running.counts[place]), describe)
+            if number is None:
+                return None
             running.batch.add(value)
             running.numbers.append(number)
             if self._settings.tensors != "health" and self._is_recorded(self._step):

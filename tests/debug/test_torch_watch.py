@@ -1,6 +1,9 @@
 """A PyTorch model is watched while it is trained."""
 
+import math
 import re
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,6 +170,62 @@ def test_modules_that_are_called_twice_and_give_several_outputs(tmp_path: Path) 
         "forward split:1#2",
         "forward Twice",
     ]
+
+
+def test_modules_that_run_in_several_threads_keep_their_own_statistics(tmp_path: Path) -> None:
+    model = nn.ModuleList([nn.Linear(2, 3), nn.Linear(4, 5)])
+
+    def run(module: nn.Linear) -> None:
+        for _ in range(60):
+            module(torch.ones(1, module.in_features))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with debug.watch(model, tmp_path, rules=[]) as watcher:
+            threads = [threading.Thread(target=run, args=(module,)) for module in model]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            watcher.step()
+    finally:
+        sys.setswitchinterval(interval)
+    data = recorded(tmp_path)
+    found = data.observations(0, data.observation_count)
+    sizes = found.figures[:, FIGURES.index("size")].tolist()
+    assert len(found) == 4 + 2 * 60 * 2
+    assert sizes == [math.prod(data.tensors[tensor].shape) for tensor in found.tensors]
+
+
+def test_the_operations_of_a_module_are_its_own_though_another_thread_runs_another(tmp_path: Path) -> None:
+    inside, over = threading.Event(), threading.Event()
+
+    class Waiting(nn.Module):  # type: ignore[misc]
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            inside.set()
+            over.wait()
+            return x
+
+    class Beside(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.waiting = Waiting()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            thread = threading.Thread(target=self.waiting, args=(x,))
+            thread.start()
+            inside.wait()
+            result = x.exp()
+            over.set()
+            thread.join()
+            return result
+
+    model = nn.Sequential(Beside())
+    with debug.watch(model, tmp_path, operations=True) as watcher:
+        model(torch.zeros(2))
+        watcher.step()
+    assert [t.name for t in recorded(tmp_path).tensors if t.op_type == "aten.exp"] == ["0/aten.exp"]
 
 
 def test_histograms_and_whole_values(tmp_path: Path) -> None:
