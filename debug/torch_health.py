@@ -2,6 +2,7 @@
 
 import math
 import weakref
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +32,7 @@ class HealthBatch:
         self._waiting: dict[torch.device, list[tuple[int, torch.Tensor]]] = {}
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], int, int]] = {}
         """A tensor, its version, and its place, by the tensor's identity."""
+        self._dropped: list[int] = []
 
     def __len__(self) -> int:
         return len(self._sums)
@@ -54,6 +56,10 @@ class HealthBatch:
         else:
             self._waiting.setdefault(numbers.device, []).append((len(self._sums), sums_on_device(numbers, dtype)))
             self._sums.append(None)
+
+    def drop(self, places: Iterable[int]) -> None:
+        """Leave values out: their size becomes NaN."""
+        self._dropped += places
 
     def _repeats(self, tensor: torch.Tensor) -> bool:
         """Return whether the same value was measured before, as when a module returns its last part's result.
@@ -83,7 +89,9 @@ class HealthBatch:
             sums[here] = [self._sums[place] for place in here]
         for waiting in self._waiting.values():
             sums[[place for place, _ in waiting]] = _copied([row for _, row in waiting])
-        return figures_of_sums(sums, np.array(self._sizes, np.float64), np.array(self._floating, bool))
+        sizes = np.array(self._sizes, np.float64)
+        sizes[self._dropped] = np.nan
+        return figures_of_sums(sums, sizes, np.array(self._floating, bool))
 
 
 def dtype_name(dtype: torch.dtype) -> str:

@@ -55,6 +55,8 @@ class Step:
         """Whether single operations are observed too."""
         self.numbers: list[int] = []
         self.batch = HealthBatch()
+        self.places: list[Hashable] = []
+        """What was observed, in the order of ``numbers``, without what distinguishes one time from another."""
         self.counts: Counter[Hashable] = Counter()
         """How often each place was seen."""
         self.made = Made()
@@ -70,6 +72,11 @@ class Step:
     def modules(self) -> list[str]:
         """The modules that run in the calling thread, outermost first."""
         return self._running.paths
+
+    def drop(self, seen: range) -> None:
+        """Leave out observations, by their index."""
+        self.batch.drop(seen)
+        self.counts.subtract(self.places[index] for index in seen)
 
 
 @dataclass

@@ -8,8 +8,9 @@ call of `step`.
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any, Final
 
 import torch
@@ -421,6 +422,7 @@ class TorchWatcher(Watcher):
                 return None
             running.batch.add(value)
             running.numbers.append(number)
+            running.places.append(place)
             if self._settings.tensors != "health" and self._is_recorded(self._step):
                 name = self.recorder.catalog.tensors[number].name
                 # A value that is too large is not copied first.
@@ -439,12 +441,54 @@ class TorchWatcher(Watcher):
             self._optimizer = weakref.ref(optimizer)
         return self.optimizer is optimizer
 
-    def _before_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        if self._running is not None and self._is_ours(optimizer):
-            self._observe_gradients(type(optimizer).__name__)
+    def _before_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> Any:
+        running = self._running
+        if running is None or not self._is_ours(optimizer):
+            return None
+        name = type(optimizer).__name__
+        closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
+        if not callable(closure):
+            self._observe_gradients(name)
+            return None
+        watched = self._watched_closure(running, name, closure)
+        if "closure" in kwargs:
+            return args, {**kwargs, "closure": watched}
+        return (args[0], watched, *args[2:]), kwargs
 
-    def _observe_gradients(self, optimizer: str) -> None:
-        """Observe gradients of parameters before the named optimizer uses them."""
+    def _watched_closure(self, running: Step, optimizer: str, closure: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a closure after which gradients are observed; the optimizer may call it several times."""
+        self._observe_parameters(running)
+        before = self._copied(self._parameters) if self._options.updates else {}
+        seen = range(0)
+
+        @wraps(closure)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            nonlocal seen
+            self._in_update = ""
+            result = closure(*args, **kwargs)
+            if self._running is running:
+                with self._turn:
+                    running.drop(seen)
+                    first = len(running.numbers)
+                    self._observe_gradients(optimizer, before)
+                    seen = range(first, len(running.numbers))
+            return result
+
+        return watched
+
+    def _copied(self, parameters: Iterable[torch.nn.Parameter]) -> dict[torch.nn.Parameter, torch.Tensor]:
+        with self._measuring():
+            return {p: p.detach().clone() for p in parameters if p.requires_grad}
+
+    def _observe_gradients(
+        self, optimizer: str, before: Mapping[torch.nn.Parameter, torch.Tensor] | None = None
+    ) -> None:
+        """Observe gradients of parameters before the named optimizer uses them.
+
+        Args:
+            optimizer: name of the optimizer.
+            before: the parameters as they were before its step, if it may have changed them.
+        """
         running = self._running
         if running is None:
             return
@@ -456,9 +500,8 @@ class TorchWatcher(Watcher):
                     if number is not None and running.made.get(parameter.grad) is None:
                         running.made[parameter.grad] = number
         if self._options.updates:
-            trained = [p for p in self._parameters if p.requires_grad and p.grad is not None]
-            with self._measuring():
-                self._before = {p: p.detach().clone() for p in trained}
+            used = [p for p in self._parameters if p.grad is not None]
+            self._before = self._copied(used) if before is None else {p: before[p] for p in used if p in before}
         self._in_update = optimizer
 
     def _after_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:

@@ -123,6 +123,85 @@ def test_figures_are_those_of_the_values(tmp_path: Path) -> None:
         np.testing.assert_allclose(at[name], debug.health(value.numpy()), rtol=1e-5, err_msg=name)
 
 
+def times_four() -> nn.Linear:
+    model = nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        model.weight.fill_(4)
+    return model
+
+
+@pytest.mark.parametrize("as_keyword", [False, True])
+def test_gradients_that_a_closure_computes_are_those_of_its_step(tmp_path: Path, as_keyword: bool) -> None:
+    model = times_four()
+    optimizer = torch.optim.SGD(model.parameters(), 0.5)
+    with debug.watch(model, tmp_path, every=1, rules=[]):
+        for x in (1.0, 2.0):
+
+            def closure(x: float = x) -> torch.Tensor:
+                optimizer.zero_grad()
+                loss = model(torch.full((1, 1), x)).sum()
+                loss.backward()
+                return loss
+
+            optimizer.step(closure=closure) if as_keyword else optimizer.step(closure)
+    assert observed_means(recorded(tmp_path), "weight") == [
+        ("parameter", 0, 4.0),
+        ("backward", 0, 1.0),
+        ("update", 0, -0.5),
+        ("parameter", 1, 3.5),
+        ("backward", 1, 2.0),
+        ("update", 1, -1.0),
+    ]
+
+
+def test_operations_of_a_closure_are_not_part_of_the_update(tmp_path: Path) -> None:
+    model = times_four()
+    optimizer = torch.optim.SGD(model.parameters(), 0.5)
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = model(torch.ones(1, 1)).exp().sum()
+        loss.backward()
+        return loss
+
+    with debug.watch(model, tmp_path, operations=True, gradients=False, rules=[]):
+        optimizer.step(closure)
+    phases = {t.op_type: (t.phase, t.module) for t in recorded(tmp_path).tensors}
+    assert (phases["aten.exp"], phases["aten.add_"]) == (("forward", ""), ("update", "SGD"))
+
+
+def test_of_a_closure_that_is_called_several_times_the_last_gradients_count(tmp_path: Path) -> None:
+    model = times_four()
+    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.25, max_iter=2)
+    gradients: list[float] = []
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = model(torch.ones(1, 1)).square().sum()
+        loss.backward()
+        gradients.append(model.weight.grad.item())
+        return loss
+
+    with debug.watch(model, tmp_path, rules=[]):
+        optimizer.step(closure)
+    assert len(gradients) == 2
+    assert observed_means(recorded(tmp_path), "weight") == [
+        ("parameter", 0, 4.0),
+        ("backward", 0, gradients[-1]),
+        ("update", 0, model.weight.item() - 4),
+    ]
+
+
+def observed_means(data: RecordedData, name: str) -> list[tuple[str, int, float]]:
+    found = data.observations(0, data.observation_count)
+    means = found.figures[:, FIGURES.index("mean")].tolist()
+    return [
+        (data.tensors[tensor].phase, int(step), mean)
+        for tensor, step, mean in zip(found.tensors, found.steps, means, strict=True)
+        if data.tensors[tensor].name == name
+    ]
+
+
 def test_the_state_of_the_optimizer_is_watched_where_asked(tmp_path: Path) -> None:
     model = Network()
     optimizer = torch.optim.Adam(model.parameters())
