@@ -47,14 +47,16 @@ def health(value: Any, dtype: str = "") -> NDArray[np.float64]:
     array = np.asarray(value)
     name = dtype or str(array.dtype)
     if array.dtype.kind == "c":
-        # Only contiguous numbers of one dimension at least can be seen as pairs.
-        array, name = (
-            np.ascontiguousarray(array).view(array.real.dtype),
-            {"complex64": "float32", "complex128": "float64"}.get(name, name),
-        )
+        array, name = real_numbers(array), {"complex64": "float32", "complex128": "float64"}.get(name, name)
     elif array.dtype.kind not in "biuf" and name not in LIMITS:
         raise TypeError(f"health needs numbers, got an array of {array.dtype}")
     return figures_of_numbers(array.astype(np.float64).reshape(-1), name)
+
+
+def real_numbers(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of real numbers, in which a complex number is two."""
+    # Only contiguous numbers of one dimension at least can be seen as pairs.
+    return np.ascontiguousarray(array).view(array.real.dtype) if array.dtype.kind == "c" else array
 
 
 def figures_of_sums(

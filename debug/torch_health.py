@@ -99,15 +99,19 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _plain(tensor: torch.Tensor) -> tuple[torch.Tensor, str]:
-    """Return a dense, real tensor with the same elements, and the type whose limits count."""
+def stored(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a dense tensor of the elements that a tensor stores in this process."""
     found: Any = tensor.detach()
     if hasattr(found, "to_local"):  # a DTensor: this process's part
         found = found.to_local()
     if found.layout != torch.strided:
         found = found.coalesce().values() if found.layout == torch.sparse_coo else found.values()
-    if found.is_quantized:
-        found = found.dequantize()
+    return found.dequantize() if found.is_quantized else found
+
+
+def _plain(tensor: torch.Tensor) -> tuple[torch.Tensor, str]:
+    """Return a dense, real tensor with the same elements, and the type whose limits count."""
+    found = stored(tensor)
     if found.is_complex():
         found = torch.view_as_real(found.resolve_conj())
     found = found.resolve_neg()

@@ -20,7 +20,7 @@ from stepscope.debug.catalog import Lines, described
 from stepscope.debug.recorder import Recorder
 from stepscope.debug.showing import LIVE
 from stepscope.debug.tensor_names import FROZEN
-from stepscope.debug.torch_health import dtype_name
+from stepscope.debug.torch_health import dtype_name, stored
 from stepscope.debug.torch_live import LiveView
 from stepscope.debug.torch_modules import named_modules, note_of_compiled, unwrapped, without_wrapper
 from stepscope.debug.torch_operations import Operation, Operations
@@ -425,9 +425,10 @@ class TorchWatcher(Watcher):
             running.places.append(place)
             if self._settings.tensors != "health" and self._is_recorded(self._step):
                 name = self.recorder.catalog.tensors[number].name
+                elements = stored(value)
                 # A value that is too large is not copied first.
-                if self._settings.tensors != "full" or self._is_kept(name, value.nbytes):
-                    self._write_value(phase, name, value.detach().to("cpu", copy=True))
+                if self._settings.tensors != "full" or self._is_kept(name, elements.nbytes):
+                    self._write_value(phase, name, elements.to("cpu", copy=True))
         return number
 
     # --- the optimizer ---------------------------------------------------------------------------------------------

@@ -13,10 +13,11 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 
 from stepscope.debug.catching import Repeatable
+from stepscope.debug.health import real_numbers
 from stepscope.debug.recorder import DEFAULT_BUDGET, AlertError, Reaction, Recorder
 from stepscope.debug.rules import ALL, Rule, named
 from stepscope.debug.scalar_rules import LABELS_FOLDER
-from stepscope.summary.arguments import checked_number, checked_tag
+from stepscope.summary.arguments import as_array, checked_number, checked_tag
 from stepscope.summary.debugger.model import Alert
 from stepscope.summary.kinds.debug import histogram_tag, value_tag
 from stepscope.summary.writer import SummaryWriter
@@ -273,7 +274,9 @@ class Watcher(ABC):
         """Write a histogram of a value, or the value, depending on the settings."""
         detail = self._settings.tensors
         if detail == "histogram":
-            self.recorder.writer.add_histogram(histogram_tag(phase, name), array, self._step)
+            numbers = real_numbers(as_array(array, name, allow_complex=True))
+            if numbers.size:
+                self.recorder.writer.add_histogram(histogram_tag(phase, name), numbers, self._step)
         elif detail == "full" and self._is_kept(name, array.nbytes):
             self.recorder.writer.add_tensor(value_tag(phase, name), array, self._step)
 

@@ -123,6 +123,18 @@ def test_each_stretch_of_a_broken_rule_about_scalars_is_an_alert(tmp_path: Path)
     ]
 
 
+def test_histograms_of_numpy_are_of_any_numbers(tmp_path: Path) -> None:
+    with debug.watch(np.fft.fft, tmp_path, every=1, tensors="histogram", framework="numpy") as step:
+        step(np.array([1.0, 2.0]))
+    with debug.watch(np.exp, tmp_path, every=1, tensors="histogram", framework="numpy") as step:
+        step(np.ones(0))
+    (run,) = open_logdir(tmp_path).runs.values()
+    assert {series.tag: len(series.steps) for series in run.of_kind("histograms")} == {
+        "forward/a": 1,
+        "forward/numpy.fft": 1,
+    }
+
+
 def test_arrays_that_a_numpy_function_keeps_are_plain_again_after_their_step(tmp_path: Path) -> None:
     class Network:
         def __init__(self) -> None:

@@ -326,6 +326,44 @@ def test_histograms_and_whole_values(tmp_path: Path) -> None:
     assert read_recording(runs["histogram"]).value(row) is None
 
 
+def test_values_of_any_layout_and_type_are_written(tmp_path: Path) -> None:
+    class Spectrum(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.words = nn.Embedding(3, 2, sparse=True)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.complex(self.words(x), torch.zeros(len(x), 2))
+
+    for detail in ("histogram", "full"):
+        model = Spectrum()
+        optimizer = torch.optim.SGD(model.parameters(), 0.5)
+        with debug.watch(model, tmp_path / detail, every=1, tensors=detail, include=["words.weight", "Spectrum"]):
+            for batch in (torch.tensor([1, 1]), torch.tensor([], dtype=torch.int64)):
+                optimizer.zero_grad()
+                model(batch).real.sum().backward()
+                optimizer.step()
+    runs = open_logdir(tmp_path).runs
+    counts = {
+        s.tag: [s.read(n).buckets[:, 2].sum() for n in range(len(s.steps))]
+        for s in runs["histogram"].of_kind("histograms")
+    }
+    assert counts == {
+        "parameter/words.weight": [6, 6],
+        "forward/Spectrum:input": [2],
+        "forward/Spectrum": [8],
+        "backward/Spectrum": [8],
+        "backward/words.weight": [2],
+        "update/words.weight": [6, 6],
+    }
+    data = read_recording(runs["full"])
+    observed = data.observations(0, data.observation_count)
+    for row, size in enumerate(observed.figures[:, FIGURES.index("size")]):
+        value = data.value(row)
+        assert value is not None
+        assert value.size * (1 + np.iscomplexobj(value)) == size
+
+
 def test_a_value_that_is_too_large_is_measured_but_not_written_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
