@@ -7,6 +7,7 @@ import torch
 
 from stepscope.debug.showing import LIVE
 from stepscope.debug.torch_modules import named_modules
+from stepscope.debug.torch_step import is_measurable, is_transformed
 
 
 class LiveView:
@@ -54,7 +55,7 @@ class LiveView:
 
     def _offering(self, name: str) -> Callable[..., None]:
         def offer(module: torch.nn.Module, args: tuple[Any, ...], output: Any) -> None:
-            if torch.compiler.is_compiling():
+            if torch.compiler.is_compiling() or is_transformed():
                 return
             value = output[0] if isinstance(output, tuple | list) and output else output
             if isinstance(value, torch.Tensor) and name not in self._offered:
@@ -66,7 +67,7 @@ class LiveView:
 
 def _offer(section: str, name: str, value: torch.Tensor) -> None:
     """Offer a tensor if it has real numbers and is stored as a whole."""
-    if value.is_complex() or value.is_meta or value.layout != torch.strided:
+    if not is_measurable(value) or value.is_complex() or value.layout != torch.strided:
         return
     if hasattr(value, "to_local"):  # a DTensor: this process's part
         value = value.to_local()

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final, Literal
@@ -14,6 +14,7 @@ from stepscope.debug.torch_operations import Made
 from stepscope.summary.debugger.model import Observations
 
 Compiled = Literal["outside", "eager"]
+_transformation: Final[Callable[[], Any]] = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: None)
 _MOST_LEAVES: Final = 64
 """Maximum number of tensors that are examined in one output."""
 
@@ -103,10 +104,15 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
             waiting.extend(getattr(found, field.name) for field in reversed(fields(found)))
 
 
+def is_transformed() -> bool:
+    """Return whether code runs inside of a transformation such as `torch.func.grad`, where no tensor has values."""
+    return _transformation() is not None
+
+
 def is_measurable(value: torch.Tensor) -> bool:
-    """Return whether a tensor has values now: neither in a tracer, nor while a CUDA graph is captured."""
+    """Return whether a tensor has values now: in no tracer or transformation, nor while a CUDA graph is captured."""
     with suppress(RuntimeError):
-        if value.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(value):
+        if is_transformed() or value.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(value):
             return False
         return not (value.is_cuda and torch.cuda.is_current_stream_capturing())
     return False

@@ -24,7 +24,7 @@ from stepscope.debug.torch_health import dtype_name, stored
 from stepscope.debug.torch_live import LiveView
 from stepscope.debug.torch_modules import named_modules, note_of_compiled, unwrapped, without_wrapper
 from stepscope.debug.torch_operations import Operation, Operations
-from stepscope.debug.torch_step import Detail, Step, TorchOptions, is_measurable, tensors_in
+from stepscope.debug.torch_step import Detail, Step, TorchOptions, is_measurable, is_transformed, tensors_in
 from stepscope.debug.watcher import Settings, Watcher
 
 
@@ -146,7 +146,7 @@ class TorchWatcher(Watcher):
     def _observe_parameters(self, step: Step) -> None:
         """Observe parameters as they are when a step begins to use them."""
         with self._turn:
-            if step.has_parameters:
+            if step.has_parameters or is_transformed():
                 return
             step.has_parameters = True
             for parameter, name in self._parameters.items():

@@ -307,6 +307,26 @@ def test_the_operations_of_a_module_are_its_own_though_another_thread_runs_anoth
     assert [t.name for t in recorded(tmp_path).tensors if t.op_type == "aten.exp"] == ["0/aten.exp"]
 
 
+def test_a_function_that_pytorch_transforms_is_left_alone(tmp_path: Path) -> None:
+    model = nn.Linear(2, 1)
+    parameters = {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+    def loss(parameters: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(model, parameters, (x,)).sum()
+
+    with debug.watch(model, tmp_path, every=1, rules=[]) as watcher:
+        gradients = torch.vmap(torch.func.grad(loss), (None, 0))(parameters, torch.ones(3, 2))
+        model(torch.ones(3, 2))
+        watcher.step()
+    assert gradients["weight"].tolist() == [[[1, 1]]] * 3
+    assert names(recorded(tmp_path)) == [
+        "parameter weight",
+        "parameter bias",
+        "forward Linear:input",
+        "forward Linear",
+    ]
+
+
 def test_histograms_and_whole_values(tmp_path: Path) -> None:
     for detail in ("histogram", "full"):
         model = Network()

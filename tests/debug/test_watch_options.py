@@ -202,6 +202,26 @@ def test_a_compiled_model_shows_what_comes_out_of_it(monkeypatch: pytest.MonkeyP
     torch._dynamo.reset()
 
 
+def test_a_function_that_pytorch_transforms_shows_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    now = [0.0]
+    live = LiveTensors(lambda: now[0])
+    for module in ("torch_live", "torch_watch"):
+        monkeypatch.setattr(f"stepscope.debug.{module}.LIVE", live)
+    own = nn.Linear(2, 1)
+    looking = json.dumps({"names": "activations/*", "rate": 30, "wait_ms": 0}).encode()
+    live.answer(looking)
+    with debug.watch(own, tmp_path, every=1000) as watcher:
+        watcher.step()
+        for count in (3, 4):
+            now[0] += 1
+            torch.vmap(own)(torch.ones(5, 2))
+            own(torch.ones(count, 2))
+            watcher.step()
+        frame = live.answer(looking)
+    (section,) = frame["sections"]
+    assert [(tensor["name"], tensor["shape"]) for tensor in section["tensors"]] == [("activations/Linear", [4, 1])]
+
+
 def test_nobody_who_looks_costs_no_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepscope.debug.torch_live.LIVE", LiveTensors())
     own = model()
