@@ -12,16 +12,18 @@ import logging
 import os
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from google.protobuf import text_format
 from numpy.typing import NDArray
 
-from stepscope.profiler.process import annotate, start, step, stop
+from stepscope.profiler.process import _process, annotate, start, step, stop
+from stepscope.profiler.session import Session
 from stepscope.summary.errors import UserError
 from stepscope.summary.kinds.histogram import histogram_of_equal_buckets
 from stepscope.summary.proto.projector_pb2 import ProjectorConfig
@@ -78,6 +80,9 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         TypeError, ValueError: an argument is invalid; the message states what was expected.
     """
 
+    _session: ClassVar[weakref.ref[Session] | None] = None
+    """The last recording that a callback started; it outlives an interrupted `fit`, and maybe the callback."""
+
     def __init__(
         self,
         log_dir: str | os.PathLike[str] = "logs",
@@ -117,7 +122,11 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._iterations_before_epoch = 0
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Write the graph and the projector's configuration."""
+        """Write the graph and the projector's configuration; stop the recording of a `fit` that was interrupted."""
+        own, running = StepscopeCallback._session, _process.session
+        self._recording = own is not None and running is not None and own() is running
+        self._stop_recording()
+        self._batch_scope = None
         self._batch = 0
         self._fitting = True
         if self._embeddings_freq:
@@ -275,6 +284,8 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         try:
             start(os.path.join(self.log_dir, "train"), first_step=self._batch)
             self._recording = True
+            assert _process.session is not None
+            StepscopeCallback._session = weakref.ref(_process.session)
         except (UserError, OSError) as error:
             _logger.error("batch %d is not recorded: %s", self._batch, error)
 

@@ -2,6 +2,7 @@ import gzip
 import json
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +42,12 @@ def dense_model() -> Any:
     return keras.Sequential(layers, name="small")
 
 
-def fit(callback: StepscopeCallback, model: Any = None, **arguments: Any) -> Any:
+def fit(callback: StepscopeCallback, model: Any = None, also: Sequence[Any] = (), **arguments: Any) -> Any:
     """Trains two epochs of three batches; returns the history."""
     model = model or dense_model()
     model.compile(keras.optimizers.SGD(0.125), "mse", metrics=["mae"])
     settings = {"batch_size": 4, "epochs": 2, "verbose": 0, "shuffle": False, **arguments}
-    return model.fit(FEATURES, TARGETS, callbacks=[callback], **settings).history
+    return model.fit(FEATURES, TARGETS, callbacks=[callback, *also], **settings).history
 
 
 def series(logdir: Path) -> dict[str, dict[str, Series]]:
@@ -306,6 +307,31 @@ def test_a_recording_of_the_users_own_is_left_alone(tmp_path: Path, caplog: pyte
     assert len(caplog.messages) == 1
     assert caplog.messages[0].startswith("batch 1 is not recorded: a recording is already running")
     assert profiled_steps(tmp_path / "keras") == []
+
+
+class Interrupting(keras.callbacks.Callback):  # type: ignore[misc]
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        if batch == 1:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("is_reused", [False, True])
+def test_a_recording_that_an_interrupted_training_left_ends_before_the_next_training(
+    tmp_path: Path, is_reused: bool
+) -> None:
+    def callback(name: str) -> StepscopeCallback:
+        return StepscopeCallback(tmp_path / name, write_graph=False, profile_batch=(2, 3))
+
+    first = callback("first")
+    with pytest.raises(KeyboardInterrupt):
+        fit(first, also=[Interrupting()])
+    fit(first if is_reused else callback("second"))
+    traces = tmp_path.glob("*/train/plugins/profile/*/*.trace.json.gz")
+    slices = [json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"] for trace in traces]
+    steps = [[event["name"] for event in events if event["name"].startswith("ProfilerStep")] for events in slices]
+    assert sorted(steps) == [["ProfilerStep#2"], ["ProfilerStep#2", "ProfilerStep#3"]]
+    with pytest.raises(NotStartedError):
+        profiler.stop()
 
 
 @pytest.mark.parametrize(
