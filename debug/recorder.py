@@ -208,14 +208,18 @@ class Recorder:
         Raises:
             AlertError: something is wrong, and the recorder is set to raise; everything is written first.
         """
-        found = _Kept(step, self._clock(), list(numbers), measured).observations()
+        kept = _Kept(step, self._clock(), list(numbers), measured)
+        found = kept.observations()
         self._first_step = min(self._first_step, step)
         alerts = [*self._judge_ring(), *self._judgment.advance(self.catalog.tensors, found)]
+        self._last_judged = max(self._last_judged, step)
         if self._is_due(step):
             self._budget = self._write(STEPS_TAG, found, self._budget)
             self._last_written = step
         elif alerts or found.bad.any():
             self._bad_budget = self._write(STEPS_TAG, found, self._bad_budget)
+        elif self.keeps_ring:
+            self._add_to_ring(kept)
         self._alarm(alerts)
         return alerts
 
@@ -236,13 +240,15 @@ class Recorder:
         """
         if self._is_full and self._ring[0].step > self._last_judged:
             self._alarm(self._judge_ring())
-        while self._is_full:
-            self._ring_bytes -= _size(self._ring.popleft())
-        kept = _Kept(step, self._clock(), list(numbers), measured)
-        self._ring.append(kept)
-        self._ring_bytes += _size(kept)
+        self._add_to_ring(_Kept(step, self._clock(), list(numbers), measured))
         if measured.is_here:
             self._alarm(self._judge_ring())
+
+    def _add_to_ring(self, kept: _Kept) -> None:
+        while self._is_full:
+            self._ring_bytes -= _size(self._ring.popleft())
+        self._ring.append(kept)
+        self._ring_bytes += _size(kept)
 
     @property
     def _is_full(self) -> bool:

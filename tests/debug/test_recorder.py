@@ -107,6 +107,20 @@ def test_steps_on_a_device_are_judged_before_they_are_written_by_hand(tmp_path: 
         assert ([alert.step for alert in told], recorder.dump()) == ([0], 0)
 
 
+def test_the_ring_has_recorded_steps_that_the_budget_left_out(tmp_path: Path) -> None:
+    told: list[Alert] = []
+    with SummaryWriter(tmp_path) as writer:
+        recorder = Recorder(writer, "", ring=3, budget=8_000, reactions=[told.append])
+        number = recorder.number("loss", partial(on, "loss", ""))
+        assert number is not None
+        for step in range(100):
+            recorder.record(step, [number], OnDevice(nan=step == 99))
+        recorder.close()
+    assert [alert.step for alert in told] == [99]
+    written = sorted(read_recording(open_logdir(tmp_path).runs["."]).observations(0, 100).steps.tolist())
+    assert written[-5:] == [93, 96, 97, 98, 99]
+
+
 def test_each_stretch_of_a_broken_rule_about_scalars_is_an_alert(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer:
         recorder = Recorder(writer, "", rules=named(["loss_spike", "class_imbalance"]), reactions=[])
