@@ -94,7 +94,7 @@ class NumpyWatcher(FunctionWatcher):
 
     def keep_value(self, number: int, array: NDArray[np.generic]) -> None:
         """Write a histogram of a value, or the value, depending on the settings."""
-        if self._settings.tensors != "health" and self._is_recorded(self._step):
+        if self._settings.tensors != "health" and not self.is_replaying and self._is_recorded(self._step):
             tensor = self.recorder.catalog.tensors[number]
             self._write_value(tensor.phase, tensor.name, array.copy())
 

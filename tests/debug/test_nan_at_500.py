@@ -224,6 +224,22 @@ def test_numpy_is_run_again_with_the_same_random_numbers_and_arguments(tmp_path:
     assert (again, after) == (bad, bad)
 
 
+def test_histograms_are_not_written_of_a_numpy_step_that_is_run_again(tmp_path: Path) -> None:
+    def logarithm(x: Any) -> Any:
+        return np.log(x)
+
+    with debug.watch(logarithm, tmp_path, every=2, tensors="histogram", on_alert=None, framework="numpy") as watcher:
+        step = debug.catch(watcher, watcher, then="skip")
+        with np.errstate(invalid="ignore"):
+            step(np.ones(2))
+            step(-np.ones(2))
+    (run,) = open_logdir(tmp_path).runs.values()
+    assert {series.tag: series.steps.tolist() for series in run.of_kind("histograms")} == {
+        "forward/x": [0],
+        "forward/numpy.log": [0],
+    }
+
+
 def test_what_is_caught_lies_in_the_run_though_the_program_changed_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
