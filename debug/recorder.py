@@ -159,7 +159,8 @@ class Recorder:
         self._judgment: Final = Judgment(chosen)
         self._scalar_rules: Final = [rule for rule in chosen if isinstance(rule, ScalarRule)]
         self._scalars: Final[dict[str, deque[tuple[int, float]]]] = {}
-        self._reactions: Final = tuple(reactions)
+        # An exception is last, so that it prevents no other reaction.
+        self._reactions: Final = sorted(reactions, key=lambda reaction: reaction == "raise")
         self._ring: Final[deque[_Kept]] = deque(maxlen=ring)
         self._ring_bytes = 0
         self._budget = Budget(budget)

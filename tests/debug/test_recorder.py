@@ -95,6 +95,17 @@ def test_steps_whose_figures_are_on_a_device_are_judged_before_they_leave_the_ri
     assert data.observations(0, 9).steps.tolist() == [0, 1, 2, 6, 7, 8]
 
 
+def test_an_alert_is_raised_after_all_other_reactions(tmp_path: Path) -> None:
+    told: list[Alert] = []
+    with SummaryWriter(tmp_path) as writer:
+        recorder = Recorder(writer, "", reactions=["raise", "stop", told.append])
+        number = recorder.number("loss", partial(on, "loss", ""))
+        assert number is not None
+        with pytest.raises(debug.AlertError):
+            recorder.record(0, [number], OnDevice(1))
+    assert (recorder.should_stop, [alert.step for alert in told]) == (True, [0])
+
+
 def test_steps_on_a_device_are_judged_before_they_are_written_by_hand(tmp_path: Path) -> None:
     told: list[Alert] = []
     with SummaryWriter(tmp_path) as writer:
