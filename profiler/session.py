@@ -173,14 +173,17 @@ class Session:
     def _stop_collectors(self) -> Sequence[Collected]:
         """Return what the started collectors recorded; one that fails loses only its own records."""
         collected: list[Collected] = []
-        for collector in self._started:
+        while self._started:
+            collector = self._started.pop(0)
             try:
                 collected.append(collector.stop())
             except Exception as error:
                 self._notes.append(f"what {type(collector).__name__} recorded is lost: {error}")
+            except BaseException:
+                self._stop_collectors()
+                raise
             else:
                 self._notes += collected[-1].notes
-        self._started.clear()
         return collected
 
     def _write_step_stats(self, parts: Sequence[tuple[Record, Sequence[Record]]]) -> Mapping[int, RunMetadata]:

@@ -396,6 +396,30 @@ def test_a_collector_that_cannot_start_stops_the_others(tmp_path: Path) -> None:
     assert gc.callbacks == callbacks
 
 
+class StoppingCollector:
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+        self.runs = False
+
+    def start(self, clock: RecordingClock) -> None:
+        self.runs = True
+
+    def stop(self) -> Collected:
+        self.runs = False
+        if self.error is not None:
+            raise self.error
+        return Collected()
+
+
+def test_all_collectors_stop_though_the_user_interrupts_one(tmp_path: Path) -> None:
+    collectors = [StoppingCollector(), StoppingCollector(KeyboardInterrupt()), StoppingCollector()]
+    session = Session(tmp_path, collectors=collectors)
+    session.start()
+    with pytest.raises(KeyboardInterrupt):
+        session.stop()
+    assert [collector.runs for collector in collectors] == [False, False, False]
+
+
 def test_starting_twice_says_what_to_do(tmp_path: Path) -> None:
     profiler.start(tmp_path)
     try:
