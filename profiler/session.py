@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from stepscope.profiler.chrome_trace import chrome_trace_from_records
-from stepscope.profiler.collectors.base import Clock, Collected, Collector, CounterSeries, Record, RecordingClock
+from stepscope.profiler.collectors.base import (
+    END_OF_DATA,
+    HOST_DEVICE,
+    Clock,
+    Collected,
+    Collector,
+    CounterSeries,
+    Record,
+    RecordingClock,
+)
 from stepscope.profiler.collectors.devices import origins_of_launches
 from stepscope.profiler.collectors.host import HostCollector, checked_step_number
 from stepscope.profiler.step_stats import split_steps, step_stats_from_records
@@ -18,6 +27,9 @@ from stepscope.profiler.trace_files import writable_folder, write_trace
 from stepscope.summary.errors import UserError
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.writer import SummaryWriter
+
+_WITHOUT_A_STEP: Final = frozenset({"gc", "python_function", "cpu_instant_event", "overhead"})
+"""Categories of what also happens while a loop only ends: calls of the generator of batches, memory that is freed."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +148,10 @@ class Session:
         """Stop all collectors, write what they recorded, and return the recording with its location."""
         collected = self._stop_collectors()
         records = [record for each in collected for record in each.records]
+        unused = _unused_step(records)
+        records = [record for record in records if record is not unused]
         # The other collectors stop after the host's, some of them much later, and keep counting until then.
-        ended_ns = max(record.start_ns + record.duration_ns for record in collected[0].records)
+        ended_ns = max(_end_ns(record) for record in collected[0].records if record is not unused)
         counters = [_between(self._kept_from_ns, ended_ns, series) for each in collected for series in each.counters]
         if self._kept_from_ns:
             records, none = _since(self._kept_from_ns, records)
@@ -204,6 +218,41 @@ class Session:
         return written
 
 
+def _end_ns(record: Record) -> int:
+    return record.start_ns + record.duration_ns
+
+
+def _unused_step(records: Sequence[Record]) -> Record | None:
+    """Return the last step if nothing was done in it: it began when the previous one ended, and then the loop ended.
+
+    The wait for data of which there is no more is part of no step, like anything in `_WITHOUT_A_STEP`.
+    """
+    *others, last = sorted((record for record in records if record.category == "step"), key=lambda step: step.start_ns)
+    if not others or not last.args.get("unfinished"):
+        return None
+    begun = [
+        record
+        for record in records
+        if last.start_ns <= record.start_ns <= _end_ns(last)
+        and record is not last
+        and record.lane.device == HOST_DEVICE
+        and record.category not in _WITHOUT_A_STEP
+    ]
+    waited_until_ns = 0
+    for record in sorted(begun, key=lambda record: (record.start_ns, -record.duration_ns)):
+        if _may_be_end_of_data(record):
+            waited_until_ns = max(waited_until_ns, _end_ns(record))
+        elif record.start_ns > waited_until_ns:
+            return None
+    return last
+
+
+def _may_be_end_of_data(record: Record) -> bool:
+    # PyTorch's profiler names all waits for a DataLoader alike.
+    is_last = record.category == "data_loading" and record.name.endswith(END_OF_DATA)
+    return is_last or record.name.startswith("enumerate(DataLoader)")
+
+
 def _between(begin_ns: int, end_ns: int, series: CounterSeries) -> CounterSeries:
     """Return a counter's points within a time span; at its beginning, the last earlier value, if there is one."""
     first, last = bisect_left(series.times_ns, begin_ns), bisect_right(series.times_ns, end_ns)
@@ -220,10 +269,10 @@ def _since(begin_ns: int, records: Sequence[Record]) -> tuple[list[Record], bool
     If so, the last step is kept as a moment at its end, so that there is a step.
     """
     last = max((record for record in records if record.category == "step"), key=lambda step: step.start_ns)
-    last_end_ns = last.start_ns + last.duration_ns
+    last_end_ns = _end_ns(last)
     kept = []
     for record in records:
-        end_ns = record.start_ns + record.duration_ns
+        end_ns = _end_ns(record)
         if record.start_ns >= begin_ns:
             kept.append(record)
         elif record is last and end_ns <= begin_ns:

@@ -13,6 +13,9 @@ HOST_DEVICE: Final = "/job:localhost/replica:0/task:0/device:CPU:0"
 FIRST_MADE_UP_THREAD: Final = 0x7FFF_0000
 """Lanes that are no thread have identifiers from here on, above those that Linux gives out (2**22 at most)."""
 
+END_OF_DATA: Final = " (end)"
+"""Ending of the name of a wait for data that brought none, as there was no more."""
+
 NO_ARGUMENTS: Final[Mapping[str, ArgumentValue]] = MappingProxyType({})
 
 UNFINISHED: Final[Mapping[str, ArgumentValue]] = MappingProxyType({"unfinished": True})

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from stepscope.profiler.collectors.base import (
+    END_OF_DATA,
     FIRST_MADE_UP_THREAD,
     HOST_DEVICE,
     ArgumentValue,
@@ -122,7 +123,7 @@ def _recorded(sink: SliceSink, load: Callable[[Any], T], iterator: Any, name: st
         return load(iterator)
     except StopIteration:
         # No batch, but still a wait: workers are joined here.
-        name = f"{name} (end)"
+        name += END_OF_DATA
         raise
     except BaseException as error:
         args["error"] = type(error).__name__

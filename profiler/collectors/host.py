@@ -88,11 +88,7 @@ class HostCollector:
             self._last_step_end = self.now()
 
     def stop(self) -> Collected:
-        """Stop recording; anything still open ends now and is marked `UNFINISHED`.
-
-        A last step in which nothing was recorded is left out: it began when the previous one ended, and the program
-        never used it.
-        """
+        """Stop recording; anything still open ends now and is marked `UNFINISHED`."""
         self.end_collections()
         stopped = self.now()
         with self._lock:
@@ -104,8 +100,7 @@ class HostCollector:
             self._record(name, category, lane, (start, end), args)
             for name, category, lane, start, end, args in self._slices.copy()
         ]
-        last = max((record.start_ns for record in scopes + collections + slices), default=0) - self._wall_offset
-        return Collected([*self._step_records(steps, last_step_end, stopped, last), *scopes, *slices, *collections])
+        return Collected([*self._step_records(steps, last_step_end, stopped), *scopes, *slices, *collections])
 
     def end_collections(self) -> None:
         """Record no more garbage collections."""
@@ -156,15 +151,11 @@ class HostCollector:
                 args, end = {**args, **UNFINISHED}, stopped
             yield self._record(plain_text(name), "annotation", lane, (start, end), args)
 
-    def _step_records(
-        self, steps: Sequence[tuple[int, int]], last_step_end: int, stopped: int, last: int
-    ) -> Iterator[Record]:
+    def _step_records(self, steps: Sequence[tuple[int, int]], last_step_end: int, stopped: int) -> Iterator[Record]:
         ends = [start for _, start in steps[1:]]
         for (number, start), end in zip(steps, [*ends, last_step_end], strict=False):
             args: Mapping[str, ArgumentValue] = {"step": number}
             if end == OPEN:
-                if last < start and ends:
-                    return
                 args, end = {**args, **UNFINISHED}, stopped
             yield self._record(f"ProfilerStep#{number}", "step", STEPS_LANE, (start, end), args)
 

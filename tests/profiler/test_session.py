@@ -15,7 +15,16 @@ import numpy as np
 import pytest
 
 from stepscope import profiler
-from stepscope.profiler.collectors.base import HOST_DEVICE, Collected, Collector, CounterSeries, RecordingClock
+from stepscope.profiler.collectors.base import (
+    HOST_DEVICE,
+    Collected,
+    Collector,
+    CounterSeries,
+    Lane,
+    Record,
+    RecordingClock,
+    stream_lane,
+)
 from stepscope.profiler.collectors.host import GC_LANE, STEPS_LANE
 from stepscope.profiler.process import AlreadyStartedError, NotStartedError, annotate
 from stepscope.profiler.process import _process as running
@@ -373,6 +382,57 @@ def test_counters_end_with_the_recording_and_begin_with_what_they_told_last(tmp_
 
     assert counters(forget=False) == [(0, 1), (3500, 2), (5000, 3)]
     assert counters(forget=True) == [(5000, 3)]
+
+
+class NamedCollector:
+    """Reports what it was told to, each a moment long."""
+
+    def start(self, clock: RecordingClock) -> None:
+        self.clock = clock
+        self.records: list[Record] = []
+
+    def add(self, name: str, category: str, lane: Lane) -> None:
+        start = self.clock.now()
+        self.records.append(Record(name, category, lane, start + self.clock.wall_offset_ns, self.clock.now() - start))
+
+    def stop(self) -> Collected:
+        return Collected(self.records)
+
+
+THREAD = Lane(HOST_DEVICE, 1, "thread")
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "lane", "steps"),
+    [
+        ("aten::add", "cpu_op", THREAD, (7, 8)),
+        ("data loading", "data_loading", THREAD, (7, 8)),
+        ("data loading (end)", "data_loading", THREAD, (7,)),
+        ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "cpu_op", THREAD, (7,)),
+        ("train.batches", "python_function", THREAD, (7,)),
+        ("gc generation 2", "gc", GC_LANE, (7,)),
+        ("[memory]", "cpu_instant_event", THREAD, (7,)),
+        ("add_kernel", "kernel", stream_lane(0, 7), (7,)),
+    ],
+)
+def test_the_last_step_is_one_if_the_program_did_something_in_it(
+    tmp_path: Path, in_utc: None, name: str, category: str, lane: Lane, steps: tuple[int, ...]
+) -> None:
+    collector = NamedCollector()
+    recorded = Recorded(tmp_path, collector)
+    recorded.start()
+    profiler.step()
+    collector.add(name, category, lane)
+    recording, _ = recorded.stop()
+    assert recording.steps == steps
+
+
+def test_a_loop_that_waits_for_the_end_of_its_data_has_no_step_more(recorded: Recorded) -> None:
+    recorded.start()
+    for _ in profiler.data_loading("ab"):
+        profiler.step()
+    recording, _ = recorded.stop()
+    assert (recording.steps, recording.unfinished) == ((7, 8), 0)
 
 
 class FailingCollector:
