@@ -139,15 +139,23 @@ class RequestedProfile(Profile):
         """Act as the schedule: called with 0 when the block begins, and then at every step."""
         if count == 0:
             return ProfilerAction.NONE
+        # Only steps that begin after the delay are complete, and count.
+        delay_ms = 0 if self._request.steps is None else self._request.options.delay_ms
         if self._begun_at is None:
-            return ProfilerAction.RECORD
+            return ProfilerAction.WARMUP if delay_ms else ProfilerAction.RECORD
         passed = time.monotonic() - self._begun_at
         if self._request.steps is None:
             self._over = passed >= self._request.seconds
-        elif passed * 1000 >= self._request.options.delay_ms:
+        elif self._action is not ProfilerAction.WARMUP:
             self._steps_seen += 1
             self._over = self._steps_seen >= self._request.steps
+        elif passed * 1000 < delay_ms:
+            return ProfilerAction.WARMUP
         return ProfilerAction.NONE if self._over else ProfilerAction.RECORD
+
+    def _end(self, action: ProfilerAction) -> None:
+        # If no step begins after the delay, what there is since then is kept.
+        super()._end(ProfilerAction.RECORD)
 
     def _notes(self) -> list[str]:
         steps = self._request.steps

@@ -159,6 +159,27 @@ def test_the_first_recorded_step_has_the_number_that_the_program_gives(tmp_path:
         assert profile.result().steps == expected
 
 
+def test_steps_count_that_began_after_the_delay(tmp_path: Path) -> None:
+    profile = requested(tmp_path, steps=2, options=CaptureOptions(delay_ms=1))
+    with profile:
+        profiler.step(5)
+        after_delay = time.monotonic() + 0.001
+        wait_until(lambda: time.monotonic() > after_delay)
+        for _ in range(3):
+            profiler.step()
+    found = profile.result()
+    assert (found.steps, found.unfinished, found.notes) == ((6, 7), 0, ())
+
+
+def test_a_step_that_outlasts_the_recording_is_kept_from_the_delay_on(tmp_path: Path) -> None:
+    profile = requested(tmp_path, steps=2, duration_ms=1, options=CaptureOptions(delay_ms=1))
+    with profile:
+        profiler.step(5)
+        profile.wait(lambda: True)
+    found = profile.result()
+    assert (found.steps, found.notes) == ((5,), ("0 of the 2 steps were over within 0.002 s",))
+
+
 def test_steps_that_are_not_all_over_in_time_are_said(tmp_path: Path) -> None:
     profile = requested(tmp_path, steps=3, duration_ms=1500)
     with profile:
