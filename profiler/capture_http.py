@@ -74,7 +74,11 @@ class CaptureHttpServer(ThreadingHTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         # Every connection is a thread in the training program.
         if self._connections.acquire(blocking=False):
-            super().process_request(request, client_address)
+            try:
+                super().process_request(request, client_address)
+            except BaseException:
+                self._connections.release()
+                raise
         else:
             self.shutdown_request(request)
 

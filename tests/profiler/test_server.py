@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import socket
+import socketserver
 import subprocess
 import sys
 import threading
@@ -481,6 +482,20 @@ def test_whatever_is_sent_the_server_goes_on(server: Server) -> None:
             answer = connection.makefile("rb").read()
         assert b" 200 " not in answer.partition(b"\r\n")[0] or sent.startswith(b"GET /status")
         assert ask(server, "GET", "/status")[0] == 200
+
+
+def test_a_connection_for_which_there_is_no_thread_is_not_counted(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(socketserver.ThreadingMixIn, "process_request", refuse)
+        for _ in range(capture_http._MOST_CONNECTIONS):
+            with pytest.raises((ConnectionError, http.client.HTTPException)):
+                ask(server, "GET", "/status")
+    assert ask(server, "GET", "/status")[0] == 200
 
 
 def test_no_more_connections_than_a_training_program_bears(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
