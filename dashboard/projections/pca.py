@@ -1,9 +1,10 @@
 """Principal component analysis."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
-from threading import RLock
+from threading import Lock
 from typing import Final, TypeVar
 
 import numpy as np
@@ -29,14 +30,36 @@ _FEWEST_ROWS: Final = 2048
 """Minimum rows of a part that is worth a thread."""
 _NOISE: Final = 1e-28
 """Fraction of the squared mean: the variance that rounding in float64 leaves in a constant column."""
-_LIMITED: Final = RLock()
-"""Held while linear algebra is limited: of limits that overlap, the last to end would restore the other's limit."""
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    with _LIMITED, threadpool_limits(1, user_api="blas"):
-        yield
+class _OneThread:
+    """Limit linear algebra to one thread while any computation is inside.
+
+    One limit serves all: of limits that overlap, the last to end would restore the other's limit. It is set and lifted
+    by a thread of its own, because threadpoolctl lets only the thread that set a limit lift it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limit = ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._owner = ThreadPoolExecutor(1)
+                self._owner.submit(lambda: self._limit.enter_context(threadpool_limits(1, user_api="blas"))).result()
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._owner.submit(self._limit.close)
+                self._owner.shutdown()
+
+
+_ONE_THREAD: Final = _OneThread()
 
 
 @dataclass(frozen=True)
@@ -81,7 +104,7 @@ def pca(points: Points, components: int = 10, *, seed: int = 0) -> Pca:
     k = min(components, n, d)
     exact = min(n, d) <= WIDEST
     shared = min(n, d) <= _NARROW
-    with _one_thread() if shared else nullcontext():
+    with _ONE_THREAD if shared else nullcontext():
         mean = mean_of(points)
         if k == 0:
             sums, axes, total = np.zeros(0), np.zeros((0, d)), 0.0
@@ -113,7 +136,7 @@ def projected(points: Points, mean: NDArray[np.float64], axes: NDArray[np.float6
         for rows in row_blocks(end - begin, points.shape[1], begin=begin):
             out[rows] = as_float32((points[rows] - mean) @ axes.T)
 
-    with _one_thread():
+    with _ONE_THREAD:
         _by_parts(len(points), project)
     return out
 

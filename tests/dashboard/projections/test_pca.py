@@ -1,4 +1,6 @@
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from threadpoolctl import threadpool_info
 
 from stepscope.dashboard.projections import pca as pca_module
 from stepscope.dashboard.projections.base import Points
-from stepscope.dashboard.projections.pca import pca
+from stepscope.dashboard.projections.pca import pca, projected
 
 odd_points = hnp.arrays(
     np.float32,
@@ -108,6 +110,31 @@ def test_calls_from_many_threads_leave_linear_algebra_its_threads() -> None:
     before = threadpool_info()
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(pca, [made(30, 3)] * 100))
+    assert threadpool_info() == before
+
+
+class SlowPoints(NDArray[np.float32]):
+    """Points that are read only after they may be."""
+
+    reading, may_be_read = Event(), Event()
+
+    def __getitem__(self, rows: Any) -> Any:
+        self.reading.set()
+        self.may_be_read.wait()
+        return np.asarray(self)[rows]
+
+
+def test_calls_at_once_do_not_wait_for_each_other_and_share_a_limit() -> None:
+    before = threadpool_info()
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(projected, made(30, 3).view(SlowPoints), np.zeros(3), np.eye(3))
+        SlowPoints.reading.wait()
+        try:
+            assert pool.submit(pca, made(30, 3), 2).result(timeout=60).exact
+            assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} <= {1}
+        finally:
+            SlowPoints.may_be_read.set()
+        np.testing.assert_allclose(slow.result(), made(30, 3))
     assert threadpool_info() == before
 
 
