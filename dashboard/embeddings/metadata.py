@@ -46,7 +46,7 @@ def read_metadata_file(
             case ".parquet" | ".arrow" | ".feather" | ".jsonl" | ".ndjson":
                 return _of_table(read_table(content, name), name, row_count, rows)
             case ".csv":
-                lines = _csv_lines(content)
+                lines = _csv_lines(content, row_count)
             case _:
                 lines = [line.split("\t") for line in _lines(content)]
     except (VectorTableError, TooLargeError, csv.Error) as error:
@@ -135,16 +135,22 @@ def _lines(content: bytes) -> list[str]:
     return text.removesuffix("\n").split("\n") if text.strip("\n") else []
 
 
-def _csv_lines(content: bytes) -> list[list[str]]:
+def _csv_lines(content: bytes, row_count: int) -> list[list[str]]:
     text = content.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    if any(len(line) > 1 for line in lines):
-        return [line for line in lines if line]
-    # In a single column, a blank line is an empty label, except at the end.
-    while lines and not lines[-1]:
+    rows = [line for line in lines if line]
+    if not rows or len(rows[0]) > 1:
+        return rows
+    while not lines[-1]:
         lines.pop()
+    # In a single column, a blank line is an empty label, unless the other lines alone are those of the points, as with
+    # line ends "\r\r\n": Python's csv module writes them into text files on Windows.
+    fitting = (row_count, row_count + 1)
+    blank_between_all = all(lines[::2]) and not any(lines[1::2])
+    if len(rows) in fitting and (blank_between_all or len(lines) not in fitting):
+        return rows
     return [line or [""] for line in lines]
 
 

@@ -92,6 +92,28 @@ def test_blank_lines_of_csv_are_empty_labels_in_a_single_column(content: str, co
     assert seen(content, 3, "m.csv")[0] == columns
 
 
+@pytest.mark.parametrize(
+    ("content", "row_count", "columns"),
+    [
+        ("cat\r\r\ndog\r\r\nbird\r\r\n", 3, {"label": ["cat", "dog", "bird"]}),
+        ("name\r\r\ncat\r\r\ndog\r\r\nbird\r\r\n", 3, {"name": ["cat", "dog", "bird"]}),
+        ("a\n\nb\n", 2, {"label": ["a", "b"]}),
+        ("a\n\n\nb\nc\n", 3, {"label": ["a", "b", "c"]}),
+    ],
+)
+def test_blank_lines_of_csv_are_no_labels_if_the_points_have_the_other_lines(
+    content: str, row_count: int, columns: dict[str, list[str]]
+) -> None:
+    assert seen(content, row_count, "m.csv")[0] == columns
+
+
+def test_a_comma_in_a_label_makes_no_columns_of_csv() -> None:
+    assert seen("a\n\nHello, world\nd\n", 4, "m.csv") == (
+        {"label": ["a", "", "Hello", "d"]},
+        ["1 line of the metadata has another number of columns than 1: what is missing is empty."],
+    )
+
+
 @settings(max_examples=300)
 @given(
     st.binary(max_size=80) | st.text(max_size=80).map(str.encode) | st.text("a1\t\n,\"'", max_size=60).map(str.encode),
