@@ -62,12 +62,8 @@ def csv_pieces(frame: "pl.DataFrame", *, separator: str = ",", exact: bool = Fal
     import polars as pl
 
     if not exact:
-        frame = frame.with_columns(
-            pl.Series(column.name, [csv_cell(value) for value in column.to_list()], dtype=pl.String())
-            for column in frame
-            if column.dtype in (pl.String, pl.Categorical, pl.Enum)
-            and column.unique().cast(pl.String).str.contains(f"^[{re.escape(''.join(_FORMULA))}]").any()
-        ).rename(csv_cell)
+        texts = (column for column in frame if column.dtype in (pl.String, pl.Categorical, pl.Enum))
+        frame = frame.with_columns(map(_without_formulas, texts)).rename(csv_cell)
     flat = frame.with_columns(
         pl.Series(column.name, [_cell(value) for value in column.to_list()], dtype=pl.String())
         for column in frame
@@ -98,6 +94,17 @@ def write_table(frame: "pl.DataFrame", table_format: TableFormat, stream: Binary
         return
     for piece in csv_pieces(frame, exact=True) if table_format == "csv" else json_pieces(frame):
         stream.write(piece)
+
+
+def _without_formulas(texts: "pl.Series") -> "pl.Series":
+    """Return a column of texts or categories, with its texts escaped by `csv_cell`."""
+    import polars as pl
+
+    candidates = (texts if texts.dtype == pl.String else texts.unique()).cast(pl.String)
+    formulas = candidates.filter(candidates.str.contains(f"^[{re.escape(''.join(_FORMULA))}]")).unique()
+    if formulas.is_empty():
+        return texts
+    return texts.cast(pl.String).replace(formulas, [csv_cell(formula) for formula in formulas])
 
 
 def _cell(value: Any) -> str | None:
