@@ -188,15 +188,17 @@ def _counted(runs: Iterable[str]) -> Mapping[str, str]:
 
 def _differences(settings: Mapping[_Signature, Mapping[str, HParamValue]]) -> Mapping[_Signature, str]:
     """Return, by signature, the hyperparameters that differ between the signatures."""
-    values: dict[str, set[str]] = {}
-    for signature in settings:
-        for name, value in signature:
-            values.setdefault(name, set()).add(value)
-    present = Counter(name for signature in settings for name, _ in signature)
-    varying = [name for name in values if len(values[name]) > 1 or present[name] < len(settings)]
-    shown = {name: shown_values({signature: own.get(name) for signature, own in settings.items()}) for name in varying}
+    exact = {signature: dict(signature) for signature in settings}
+    values: dict[str, dict[str | None, HParamValue | None]] = {name: {} for own in exact.values() for name in own}
+    for signature, own in settings.items():
+        for name, distinct in values.items():
+            distinct[exact[signature].get(name)] = own.get(name)
+    shown = {name: _shown(distinct) for name, distinct in values.items() if len(distinct) > 1}
     return _told_apart(
-        {signature: ", ".join(f"{name}={shown[name][signature]}" for name in varying) for signature in settings}
+        {
+            signature: ", ".join(f"{name}={texts[written.get(name)]}" for name, texts in shown.items())
+            for signature, written in exact.items()
+        }
     )
 
 
@@ -229,8 +231,12 @@ def _keys_of(facts: Facts, spec: str, deadline: float) -> KeysOf:
 def shown_values(values: Mapping[Key, HParamValue | None]) -> Mapping[Key, str]:
     """Return hyperparameters as texts, which differ if the values differ."""
     exact = {key: repr(value) for key, value in values.items()}
-    texts = _told_apart({exact[key]: shown_value(value) for key, value in values.items()})
-    return {key: texts[exact[key]] for key in values}
+    texts = _shown({exact[key]: value for key, value in values.items()})
+    return {key: texts[written] for key, written in exact.items()}
+
+
+def _shown(distinct: Mapping[Key, HParamValue | None]) -> Mapping[Key, str]:
+    return _told_apart({key: shown_value(value) for key, value in distinct.items()})
 
 
 def shown_value(value: HParamValue | None) -> str:

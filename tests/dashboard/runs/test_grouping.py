@@ -57,6 +57,11 @@ def test_settings_that_few_digits_do_not_tell_apart_are_no_seeds() -> None:
     ]
 
 
+def test_a_setting_that_is_absent_is_no_seed() -> None:
+    shot = snapshot({"trial_0": ({"act": "(none)"}, {}), "trial_1": ({}, {}), "trial_2": ({}, {})})
+    assert labels(shot) == ["trial_* (act=(none))", "trial_* (act=(none) (2))", "trial_* (act=(none) (2))"]
+
+
 def test_groups_are_made_by_what_all_specs_say_together() -> None:
     shot = snapshot(
         {
