@@ -259,11 +259,16 @@ def resolve(name: str, facts: Facts) -> Field | BuiltIn:
     for built_in in get_args(BuiltIn):
         if name == built_in:
             return cast(BuiltIn, name)
-    of_hparam, of_metric = name.removeprefix("hparam."), name.removeprefix("metric.")
+    readings = _readings(name)
+    # "metric.max" is the metric "max" if there is one, and else the maximum of the metric "metric".
+    of_prefix = [metric for metric in readings if metric.tag in ("hparam", "metric") and metric.tag != name]
+    whole = [metric for metric in readings if metric not in of_prefix]
+    of_metric = _readings(name.removeprefix("metric."))
     field = (
-        (_hparam(name, facts) or _metric(name, facts))
-        or (_hparam(of_hparam, facts) or _metric(of_metric, facts))
-        or (_metric_by_part(name, facts) or _metric_by_part(of_metric, facts))
+        (_hparam(name, facts) or _metric(whole, facts))
+        or (_hparam(name.removeprefix("hparam."), facts) or _metric(of_metric, facts))
+        or _metric_by_part([*whole, *of_metric], facts)
+        or (_metric(of_prefix, facts) or _metric_by_part(of_prefix, facts))
     )
     if field is not None:
         return field
@@ -280,12 +285,12 @@ def _hparam(name: str, facts: Facts) -> HParamField | None:
     return HParamField(titled[0]) if len(titled) == 1 else None
 
 
-def _metric(name: str, facts: Facts) -> MetricField | None:
-    return next((metric for metric in _readings(name) if metric.tag in facts.metric_tags), None)
+def _metric(readings: Sequence[MetricField], facts: Facts) -> MetricField | None:
+    return next((metric for metric in readings if metric.tag in facts.metric_tags), None)
 
 
-def _metric_by_part(name: str, facts: Facts) -> MetricField | None:
-    for metric in _readings(name):
+def _metric_by_part(readings: Sequence[MetricField], facts: Facts) -> MetricField | None:
+    for metric in readings:
         tags = [tag for tag in facts.metric_tags if metric.tag in (tag.rpartition("/")[2], tag.partition("/")[0])]
         if len(tags) == 1:
             return MetricField(tags[0], metric.statistic)

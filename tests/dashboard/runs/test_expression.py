@@ -19,8 +19,9 @@ from stepscope.dashboard.runs.expression import (
     resolve,
     runs_where,
 )
-from stepscope.dashboard.runs.facts import Facts, HParamField, MetricField
+from stepscope.dashboard.runs.facts import Facts, Field, HParamField, MetricField
 from stepscope.summary.conditions import LONGEST, BoolOp, Not
+from stepscope.summary.kinds.hparams import HParamValue
 from tests.dashboard.runs.tiny import snapshot
 
 RUNS = snapshot(
@@ -130,6 +131,25 @@ def test_a_name_that_begins_like_what_it_is_means_itself() -> None:
         "metric.loss.min": MetricField("metric.loss", "min"),
         "metric.acc": MetricField("val/metric.acc", "last"),
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "hparams", "tags", "expected"),
+    [
+        ("metric.max", {}, ["metric", "max"], MetricField("max", "last")),
+        ("metric.max", {}, ["metric/a", "metric/b", "val/max"], MetricField("val/max", "last")),
+        ("metric.max", {}, ["metric.max", "metric", "max"], MetricField("metric.max", "last")),
+        ("metric.max", {}, ["metric"], MetricField("metric", "max")),
+        ("metric.max", {}, ["val/metric"], MetricField("val/metric", "max")),
+        ("metric.metric.max", {}, ["metric", "max"], MetricField("metric", "max")),
+        ("metric", {}, ["metric", "max"], MetricField("metric", "last")),
+        ("hparam.min", {"min": 1}, ["hparam"], HParamField("min")),
+    ],
+)
+def test_a_prefix_goes_before_a_metric_of_its_name(
+    name: str, hparams: dict[str, HParamValue], tags: list[str], expected: Field
+) -> None:
+    assert resolve(name, Facts.of(snapshot({"a": (hparams, {tag: [1.0] for tag in tags})}))) == expected
 
 
 @pytest.mark.parametrize(
