@@ -1,5 +1,6 @@
 """Shared parts of panels whose cards are charts; ``web/cards/plotly.ts`` is the browser side."""
 
+import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -43,8 +44,20 @@ def chart_body(data_id: dict[str, str]) -> html.Div:
 
 
 def local_milliseconds(wall_times: Iterable[float]) -> list[float]:
-    """Return wall times as Plotly, which has no time zones, prints the server's local times."""
-    return [(wall_time + _utc_offset(wall_time)) * 1000.0 for wall_time in wall_times]
+    """Return wall times as Plotly, which has no time zones, prints the server's local times.
+
+    Times of which each is later than the one before stay in this order: after the end of summer time, they are summer
+    times until winter time is later than the place of the time before.
+    """
+    places: list[float] = []
+    before, offset = math.inf, 0
+    for wall_time in wall_times:
+        own = _utc_offset(wall_time)
+        if not (before <= wall_time and wall_time + own <= before + offset):
+            offset = own
+        places.append((wall_time + offset) * 1000.0)
+        before = wall_time
+    return places
 
 
 def _utc_offset(wall_time: float) -> int:

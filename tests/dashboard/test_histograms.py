@@ -20,6 +20,7 @@ from plotly.graph_objects import Figure
 from stepscope.dashboard.page.colors import PALETTE
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.cards import pair_key
+from stepscope.dashboard.panels.charts import local_milliseconds
 from stepscope.dashboard.panels.histograms.buckets import (
     clean,
     join_narrow,
@@ -84,6 +85,14 @@ def test_wall_times_on_the_axis_are_local_in_winter_and_in_summer() -> None:
     # Plotly prints them as if they were UTC.
     shown = [datetime.fromtimestamp(milliseconds / 1000, UTC).hour for milliseconds in at[:2]]
     assert (shown, math.isnan(at[2])) == ([13, 14], True)
+
+
+@pytest.mark.usefixtures("in_berlin")
+def test_wall_times_on_the_axis_go_on_when_summer_time_ends() -> None:
+    night = [(0, 0), (0, 30), (1, 0), (1, 30), (12, 0), (12, 30), (0, 15)]
+    wall_times = [datetime(2026, 10, 25, hour, minute, tzinfo=UTC).timestamp() for hour, minute in night]
+    shown = [datetime.fromtimestamp(at / 1000, UTC).strftime("%H:%M") for at in local_milliseconds(wall_times)]
+    assert shown == ["02:00", "02:30", "03:00", "03:30", "13:00", "13:30", "02:15"]
 
 
 def test_clean_leaves_out_what_is_not_finite_and_orders_the_rest() -> None:
