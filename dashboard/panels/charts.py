@@ -46,16 +46,15 @@ def chart_body(data_id: dict[str, str]) -> html.Div:
 def local_milliseconds(wall_times: Iterable[float]) -> list[float]:
     """Return wall times as Plotly, which has no time zones, prints the server's local times.
 
-    Times of which each is later than the one before stay in this order: after the end of summer time, they are summer
-    times until winter time is later than the place of the time before.
+    Times that are in order stay in order: in the hour after the end of summer time, each place is just after the last.
     """
     places: list[float] = []
-    before, offset = math.inf, 0
+    before = math.inf
     for wall_time in wall_times:
-        own = _utc_offset(wall_time)
-        if not (before <= wall_time and wall_time + own <= before + offset):
-            offset = own
-        places.append((wall_time + offset) * 1000.0)
+        place = (wall_time + _utc_offset(wall_time)) * 1000.0
+        if wall_time >= before and place <= places[-1]:
+            place = places[-1] + (wall_time > before)
+        places.append(place)
         before = wall_time
     return places
 

@@ -89,10 +89,13 @@ def test_wall_times_on_the_axis_are_local_in_winter_and_in_summer() -> None:
 
 @pytest.mark.usefixtures("in_berlin")
 def test_wall_times_on_the_axis_go_on_when_summer_time_ends() -> None:
-    night = [(0, 0), (0, 30), (1, 0), (1, 30), (12, 0), (12, 30), (0, 15)]
+    night = [(0, 0), (0, 30), (1, 0), (1, 0), (1, 30), (2, 0), (0, 15)]
     wall_times = [datetime(2026, 10, 25, hour, minute, tzinfo=UTC).timestamp() for hour, minute in night]
-    shown = [datetime.fromtimestamp(at / 1000, UTC).strftime("%H:%M") for at in local_milliseconds(wall_times)]
-    assert shown == ["02:00", "02:30", "03:00", "03:30", "13:00", "13:30", "02:15"]
+    shown = [
+        datetime.fromtimestamp(at / 1000, UTC).strftime("%H:%M:%S.%f")[:-3] for at in local_milliseconds(wall_times)
+    ]
+    first = "02:30:00.00"
+    assert shown == ["02:00:00.000", first + "0", first + "1", first + "1", first + "2", "03:00:00.000", "02:15:00.000"]
 
 
 def test_clean_leaves_out_what_is_not_finite_and_orders_the_rest() -> None:
