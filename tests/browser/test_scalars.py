@@ -469,6 +469,22 @@ def test_marks_measure_between_two_places(serve: Serve, page: Page, logdir: Path
     expect(rows).to_have_count(0)
 
 
+def test_a_view_of_before_takes_no_mark_away(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[8.0, 4.0, 2.0])
+    page.goto(serve(logdir).url)
+    wait_until_drawn(page, "loss", 3)
+    page.mouse.click(*at(page, "loss", 0.12, 0.5))
+    header = page.locator(".dock header")
+    expect(header).to_contain_text("at step 0")
+    page.evaluate("""() => {
+        const functions = dash_clientside.stepscope, follow = functions.curveNews;
+        functions.curveNews = (...given) => [follow(...given), window.hasFollowed = true][0];
+        dash_clientside.set_props("view", { data: "" });
+    }""")
+    page.wait_for_function("() => window.hasFollowed")
+    expect(header).to_contain_text("at step 0")
+
+
 def test_a_double_click_ends_a_zoom_and_sets_no_mark(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a", loss=[8.0, 4.0, 2.0])
     page.goto(serve(logdir).url + "?scalars.range=loss:0,1,,,,")

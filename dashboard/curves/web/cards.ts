@@ -315,10 +315,11 @@ function withoutSmoothing(text: string): string {
 
 callbacks("stepscope", {
   /** The view, the data or the color scheme changed. */
-  curveNews(view: string | null, number: number | null, scheme: Scheme | null) {
+  curveNews(_view: string | null, number: number | null, scheme: Scheme | null) {
     const [{ id: { panel } }] = callbackContext().inputs_list as [{ id: { panel: string } }];
     open(panel);
-    const query = view ?? "";
+    // On a busy page, what Dash passes on may lack a mark or a zoom of just now.
+    const query = pageView.query();
     const recolored = scheme && scheme !== state.scheme;
     // A change of the data alone changes nothing until the data arrive.
     const looks = withoutSmoothing(state.query) !== withoutSmoothing(query) || recolored || revision === null;
