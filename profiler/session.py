@@ -4,7 +4,8 @@ import os
 import socket
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -13,10 +14,12 @@ from stepscope.profiler.chrome_trace import chrome_trace_from_records
 from stepscope.profiler.collectors.base import (
     END_OF_DATA,
     HOST_DEVICE,
+    ArgumentValue,
     Clock,
     Collected,
     Collector,
     CounterSeries,
+    Lane,
     Record,
     RecordingClock,
 )
@@ -28,8 +31,11 @@ from stepscope.summary.errors import UserError
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.writer import SummaryWriter
 
-_WITHOUT_A_STEP: Final = frozenset({"gc", "python_function", "cpu_instant_event", "overhead"})
-"""Categories of what also happens while a loop only ends: calls of the generator of batches, memory that is freed."""
+_WITHOUT_A_STEP: Final = frozenset(
+    {"gc", "python_function", "cpu_instant_event", "overhead", "asyncio_task", "subprocess"}
+)
+"""Categories of what also happens while a loop only ends: calls of the generator of batches, memory that is freed,
+tasks that await, child processes."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +154,7 @@ class Session:
         """Stop all collectors, write what they recorded, and return the recording with its location."""
         collected = self._stop_collectors()
         records = [record for each in collected for record in each.records]
-        unused = _unused_step(records)
+        unused = _unused_step(records, own_threads={record.lane for record in collected[0].records})
         records = [record for record in records if record is not unused]
         # The other collectors stop after the host's, some of them much later, and keep counting until then.
         ended_ns = max(_end_ns(record) for record in collected[0].records if record is not unused)
@@ -222,10 +228,11 @@ def _end_ns(record: Record) -> int:
     return record.start_ns + record.duration_ns
 
 
-def _unused_step(records: Sequence[Record]) -> Record | None:
+def _unused_step(records: Sequence[Record], own_threads: Collection[Lane]) -> Record | None:
     """Return the last step if nothing was done in it: it began when the previous one ended, and then the loop ended.
 
-    The wait for data of which there is no more is part of no step, like anything in `_WITHOUT_A_STEP`.
+    The wait for data of which there is no more is part of no step, and neither is what its thread does in it, anything
+    in `_WITHOUT_A_STEP`, and scopes of other processes, which are on none of ``own_threads``.
     """
     *others, last = sorted((record for record in records if record.category == "step"), key=lambda step: step.start_ns)
     if not others or not last.args.get("unfinished"):
@@ -237,14 +244,22 @@ def _unused_step(records: Sequence[Record]) -> Record | None:
         and record is not last
         and record.lane.device == HOST_DEVICE
         and record.category not in _WITHOUT_A_STEP
+        and (record.category != "annotation" or record.lane in own_threads)
     ]
-    waited_until_ns = 0
+    waited_until_ns: dict[ArgumentValue, int] = defaultdict(int)
     for record in sorted(begun, key=lambda record: (record.start_ns, -record.duration_ns)):
+        thread = _thread(record)
         if _may_be_end_of_data(record):
-            waited_until_ns = max(waited_until_ns, _end_ns(record))
-        elif record.start_ns > waited_until_ns:
+            waited_until_ns[thread] = max(waited_until_ns[thread], _end_ns(record))
+        elif record.start_ns > waited_until_ns[thread]:
             return None
     return last
+
+
+def _thread(record: Record) -> ArgumentValue:
+    # Waits of all threads are on one lane.
+    of_lane = record.lane.thread_id
+    return record.args.get("thread", of_lane) if record.category == "data_loading" else of_lane
 
 
 def _may_be_end_of_data(record: Record) -> bool:

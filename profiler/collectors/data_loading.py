@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -113,7 +114,7 @@ class _LoadingIterator(Iterator[T]):
 
 
 def _recorded(sink: SliceSink, load: Callable[[Any], T], iterator: Any, name: str, index: int) -> T:
-    args: dict[str, ArgumentValue] = {"index": index}
+    args: dict[str, ArgumentValue] = {"index": index, "thread": threading.get_native_id() & 0xFFFF_FFFF}
     # The name that PyTorch's loaders use.
     workers = getattr(iterator, "_num_workers", None)
     if isinstance(workers, int):

@@ -1,4 +1,5 @@
 import copy
+import threading
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -30,7 +31,9 @@ class Recorded:
 
     def __exit__(self, *error: object) -> None:
         self.collected: Collected = self.collector.stop()
-        self.slices = [(record.name, dict(record.args)) for record in self.collected.records]
+        args = [dict(record.args) for record in self.collected.records]
+        self.threads = {each.pop("thread") for each in args}
+        self.slices = list(zip([record.name for record in self.collected.records], args, strict=True))
 
 
 class Squares(IterableDataset[int]):  # type: ignore[misc] # untyped
@@ -51,6 +54,7 @@ def test_every_wait_is_a_slice_on_a_lane_of_its_own() -> None:
     ]
     records = recorded.collected.records
     assert {(record.category, record.lane) for record in records} == {("data_loading", DATA_LOADING_LANE)}
+    assert recorded.threads == {threading.get_native_id()}
     assert all(one.start_ns + one.duration_ns <= next_.start_ns for one, next_ in pairwise(records))
     assert recorded.began - 1_000_000 <= records[0].start_ns
     assert records[-1].start_ns + records[-1].duration_ns <= time.time_ns() + 1_000_000

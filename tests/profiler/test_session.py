@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -385,14 +386,20 @@ def test_counters_end_with_the_recording_and_begin_with_what_they_told_last(tmp_
 
 
 class NamedCollector:
-    """Reports what it was told to, each a moment long."""
+    """Reports what it was told to."""
 
     def start(self, clock: RecordingClock) -> None:
         self.clock = clock
         self.records: list[Record] = []
 
     def add(self, name: str, category: str, lane: Lane) -> None:
+        with self.adding(name, category, lane):
+            pass
+
+    @contextmanager
+    def adding(self, name: str, category: str, lane: Lane) -> Iterator[None]:
         start = self.clock.now()
+        yield
         self.records.append(Record(name, category, lane, start + self.clock.wall_offset_ns, self.clock.now() - start))
 
     def stop(self) -> Collected:
@@ -410,6 +417,9 @@ THREAD = Lane(HOST_DEVICE, 1, "thread")
         ("data loading (end)", "data_loading", THREAD, (7,)),
         ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "cpu_op", THREAD, (7,)),
         ("train.batches", "python_function", THREAD, (7,)),
+        ("train", "asyncio_task", THREAD, (7,)),
+        ("python", "subprocess", THREAD, (7,)),
+        ("augment", "annotation", Lane(HOST_DEVICE, 1, "worker 1 main"), (7,)),
         ("gc generation 2", "gc", GC_LANE, (7,)),
         ("[memory]", "cpu_instant_event", THREAD, (7,)),
         ("add_kernel", "kernel", stream_lane(0, 7), (7,)),
@@ -433,6 +443,49 @@ def test_a_loop_that_waits_for_the_end_of_its_data_has_no_step_more(recorded: Re
         profiler.step()
     recording, _ = recorded.stop()
     assert (recording.steps, recording.unfinished) == ((7, 8), 0)
+
+
+def test_what_the_loading_thread_does_at_the_end_of_its_data_makes_no_step(recorded: Recorded) -> None:
+    def letters() -> Iterator[str]:
+        yield "a"
+        with annotate("end of file"):
+            list(profiler.data_loading("b"))
+
+    recorded.start()
+    for _ in profiler.data_loading(letters()):
+        profiler.step()
+    recording, _ = recorded.stop()
+    assert recording.steps == (7,)
+
+
+def test_work_while_another_thread_waits_for_the_end_of_its_data_is_a_step(recorded: Recorded) -> None:
+    def letters() -> Iterator[str]:
+        waiting.set()
+        worked.wait()
+        yield from ()
+
+    waiting, worked = threading.Event(), threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        recorded.start()
+        profiler.step()
+        pool.submit(lambda: list(profiler.data_loading(letters())))
+        waiting.wait()
+        with annotate("train"):
+            pass
+        worked.set()
+    recording, _ = recorded.stop()
+    assert recording.steps == (7, 8)
+
+
+def test_operators_while_another_thread_waits_for_a_loader_of_pytorch_are_a_step(tmp_path: Path, in_utc: None) -> None:
+    collector = NamedCollector()
+    recorded = Recorded(tmp_path, collector)
+    recorded.start()
+    profiler.step()
+    with collector.adding("enumerate(DataLoader)#_Iter.__next__", "user_annotation", Lane(HOST_DEVICE, 2, "prefetch")):
+        collector.add("aten::add", "cpu_op", THREAD)
+    recording, _ = recorded.stop()
+    assert recording.steps == (7, 8)
 
 
 class FailingCollector:
