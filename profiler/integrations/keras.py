@@ -10,13 +10,15 @@ Arguments, runs, tags and steps are the same as in ``keras.callbacks.TensorBoard
 
 import logging
 import os
+import sys
 import time
 import warnings
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Final, Literal
+from traceback import walk_stack
+from types import FrameType
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 import numpy as np
 from google.protobuf import text_format
@@ -80,8 +82,8 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         TypeError, ValueError: an argument is invalid; the message states what was expected.
     """
 
-    _session: ClassVar[weakref.ref[Session] | None] = None
-    """The last recording that a callback started; it outlives an interrupted `fit`, and maybe the callback."""
+    _recorded: ClassVar["_RecordedFit | None"] = None
+    """The `fit` whose callback started the last recording; an interrupted one leaves it running."""
 
     def __init__(
         self,
@@ -116,16 +118,15 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._writers: Final[dict[Run, SummaryWriter]] = {}
         self._batch = 0
         self._fitting = False
-        self._recording = False
         self._batch_scope: annotate | None = None
         self._batch_began = self._epoch_began = 0.0
         self._iterations_before_epoch = 0
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
         """Write the graph and the projector's configuration; stop the recording of a `fit` that was interrupted."""
-        own, running = StepscopeCallback._session, _process.session
-        self._recording = own is not None and running is not None and own() is running
-        self._stop_recording()
+        recorded = StepscopeCallback._recorded
+        if recorded is not None and (recorded.callback is self or not recorded.runs()):
+            recorded.callback._stop_recording()
         self._batch_scope = None
         self._batch = 0
         self._fitting = True
@@ -170,10 +171,11 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         """Start a recording if it is due, and begin a step of a recording."""
         self._batch += 1
         if self._profiled is not None and self._batch == self._profiled[0]:
-            self._start_recording()
-        elif self._recording:
+            caller = sys._getframe(1)
+            self._start_recording(caller.f_back or caller)
+        elif self._records():
             step(self._batch)
-        if self._recording:
+        if self._records():
             self._batch_scope = annotate("train batch", batch=self._batch)
             self._batch_scope.__enter__()
         self._batch_began = self._clock()
@@ -184,7 +186,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         if self._batch_scope is not None:
             self._batch_scope.__exit__(None, None, None)
             self._batch_scope = None
-        if self._recording and self._profiled is not None and self._batch >= self._profiled[1]:
+        if self._records() and self._profiled is not None and self._batch >= self._profiled[1]:
             step()  # so that the batch's step is not left unfinished
             self._stop_recording()
         if self._update_freq is None or self._batch % self._update_freq:
@@ -280,23 +282,38 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
                 rows, labels, global_step=epoch, tag=layer.name, metadata_header=header, tensor_format=tensor_format
             )
 
-    def _start_recording(self) -> None:
+    def _records(self) -> bool:
+        recorded = StepscopeCallback._recorded
+        return recorded is not None and recorded.callback is self and recorded.session is _process.session
+
+    def _start_recording(self, fit: FrameType) -> None:
         try:
             start(os.path.join(self.log_dir, "train"), first_step=self._batch)
-            self._recording = True
-            assert _process.session is not None
-            StepscopeCallback._session = weakref.ref(_process.session)
+            StepscopeCallback._recorded = _RecordedFit(self, fit, _process.session)
         except (UserError, OSError) as error:
             _logger.error("batch %d is not recorded: %s", self._batch, error)
 
     def _stop_recording(self) -> None:
-        if not self._recording:
+        recorded = StepscopeCallback._recorded
+        if recorded is None or recorded.callback is not self:
             return
-        self._recording = False
+        StepscopeCallback._recorded = None
         try:
-            stop()
+            if recorded.session is _process.session:
+                stop()
         except (UserError, OSError) as error:
             _logger.error("the recording that ended with batch %d is lost: %s", self._batch, error)
+
+
+class _RecordedFit(NamedTuple):
+    callback: StepscopeCallback
+    fit: FrameType
+    session: Session | None
+
+    def runs(self) -> bool:
+        """Return whether `fit` is on the stack of any thread; others may run beside it, or in its callbacks."""
+        stacks = (walk_stack(top) for top in sys._current_frames().values())
+        return any(frame is self.fit for stack in stacks for frame, _ in stack)
 
 
 def profiled_batches(profile_batch: int | str | Sequence[int]) -> tuple[int, int] | None:

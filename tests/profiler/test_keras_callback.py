@@ -3,6 +3,7 @@ import json
 import logging
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -309,6 +310,12 @@ def test_a_recording_of_the_users_own_is_left_alone(tmp_path: Path, caplog: pyte
     assert profiled_steps(tmp_path / "keras") == []
 
 
+def recorded_steps(logdir: Path) -> list[list[str]]:
+    traces = logdir.glob("*/train/plugins/profile/*/*.trace.json.gz")
+    slices = [json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"] for trace in traces]
+    return [[event["name"] for event in events if event["name"].startswith("ProfilerStep")] for events in slices]
+
+
 class Interrupting(keras.callbacks.Callback):  # type: ignore[misc]
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         if batch == 1:
@@ -326,12 +333,36 @@ def test_a_recording_that_an_interrupted_training_left_ends_before_the_next_trai
     with pytest.raises(KeyboardInterrupt):
         fit(first, also=[Interrupting()])
     fit(first if is_reused else callback("second"))
-    traces = tmp_path.glob("*/train/plugins/profile/*/*.trace.json.gz")
-    slices = [json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"] for trace in traces]
-    steps = [[event["name"] for event in events if event["name"].startswith("ProfilerStep")] for events in slices]
-    assert sorted(steps) == [["ProfilerStep#2"], ["ProfilerStep#2", "ProfilerStep#3"]]
+    assert sorted(recorded_steps(tmp_path)) == [["ProfilerStep#2"], ["ProfilerStep#2", "ProfilerStep#3"]]
     with pytest.raises(NotStartedError):
         profiler.stop()
+
+
+class FittingAnother(keras.callbacks.Callback):  # type: ignore[misc]
+    def __init__(self, callback: StepscopeCallback, in_thread: bool) -> None:
+        super().__init__()
+        self.callback, self.in_thread = callback, in_thread
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        if epoch == 0:
+            return
+        if self.in_thread:
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(fit, self.callback, epochs=1).result()
+        else:
+            fit(self.callback, epochs=1)
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_a_training_leaves_the_recording_of_another_that_still_runs_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, in_thread: bool
+) -> None:
+    outer = StepscopeCallback(tmp_path / "outer", write_graph=False, profile_batch=(2, 5))
+    inner = StepscopeCallback(tmp_path / "inner", write_graph=False, profile_batch=(1, 2))
+    with caplog.at_level(logging.ERROR):
+        fit(outer, also=[FittingAnother(inner, in_thread)])
+    assert [message.partition(":")[0] for message in caplog.messages] == ["batch 1 is not recorded"]
+    assert recorded_steps(tmp_path) == [[f"ProfilerStep#{batch}" for batch in (2, 3, 4, 5)]]
 
 
 @pytest.mark.parametrize(
