@@ -22,8 +22,8 @@ MOST_NAMES: Final = 200
 """Maximum names of slices without a node to report."""
 _NOTES: Final = ("tf_op", "op_name", "node_name", "name", "long_name", "hlo_op", "op")
 """Arguments of slices in which profilers record the graph's node."""
-_MOST_DECODED: Final = 50_000
-"""Maximum slices whose arguments are decoded: one of each name, and that many more."""
+_MOST_DECODED: Final = 100_000
+"""Maximum slices whose arguments are decoded: the first of each name, then the second of each, and so on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,21 +152,17 @@ def _named_nodes(names: _Names, trace: Trace, by_name: Numbered[np.int32]) -> ND
     """
     of_slice = by_name.number
     nodes = np.array([names.first((trace.names[code],)) for code in by_name.distinct.tolist()], np.int64)[of_slice]
-    one_each = by_name.first[nodes[by_name.first] < 0][:_MOST_DECODED]
-    is_noted = np.zeros(len(by_name.distinct), np.bool_)
-    for slice_ in one_each.tolist():
-        notes = _notes(trace.arguments[slice_])
-        is_noted[of_slice[slice_]] = bool(notes)
-        nodes[slice_] = names.first(notes)
-    others = np.flatnonzero(is_noted[of_slice] & (nodes < 0))
-    for slice_ in others[:_MOST_DECODED].tolist():
+    unnamed = np.flatnonzero(nodes < 0)
+    unnamed = unnamed[np.argsort(of_slice[unnamed], kind="stable")]
+    turns = np.arange(len(unnamed)) - np.searchsorted(of_slice[unnamed], of_slice[unnamed])
+    decoded, others = np.split(unnamed[np.argsort(turns, kind="stable")], [_MOST_DECODED])
+    for slice_ in decoded.tolist():
         nodes[slice_] = names.first(_notes(trace.arguments[slice_]))
-    decoded = np.concatenate([one_each, others[:_MOST_DECODED]])
     low = np.full(len(by_name.distinct), np.iinfo(np.int64).max)
     high = np.full(len(by_name.distinct), -1)
     np.minimum.at(low, of_slice[decoded], nodes[decoded])
     np.maximum.at(high, of_slice[decoded], nodes[decoded])
-    nodes[others[_MOST_DECODED:]] = np.where(low == high, low, -1)[of_slice[others[_MOST_DECODED:]]]
+    nodes[others] = np.where(low == high, low, -1)[of_slice[others]]
     return nodes
 
 

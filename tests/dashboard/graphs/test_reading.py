@@ -161,8 +161,8 @@ def test_slices_of_a_trace_are_joined_by_name_note_or_operation() -> None:
 @pytest.mark.parametrize(
     ("most_decoded", "expected", "unmatched"),
     [
-        (100, {"net/y/(y)": 500, "other": 1_010, "net/y/act": 110_000}, ()),
-        (2, {"net/y/(y)": 500, "other": 10, "net/y/act": 110_000}, ("gemm",)),
+        (100, {"net/y/(y)": 500, "other": 1_010, "net/y/act": 1_110_000}, ()),
+        (5, {"net/y/(y)": 500, "other": 10, "net/y/act": 1_110_000}, ("gemm",)),
     ],
 )
 def test_kernels_with_one_name_count_for_the_nodes_in_their_notes(
@@ -178,15 +178,29 @@ def test_kernels_with_one_name_count_for_the_nodes_in_their_notes(
         ("gemm", 1_000, "other:Neg"),
         ("relu", 10_000, "net/y/act:Relu"),
         ("relu", 100_000, "net/y/act:Relu"),
+        ("relu", 1_000_000, "net/y/act:Relu"),
     ]
     events = [
-        {"ph": "X", "pid": 1, "tid": 1, "ts": 1_000_000 * i, "name": name, "dur": duration, "args": {"tf_op": note}}
+        {"ph": "X", "pid": 1, "tid": 1, "ts": 10_000_000 * i, "name": name, "dur": duration, "args": {"tf_op": note}}
         for i, (name, duration, note) in enumerate(kernels)
     ]
     costs = costs_of_trace(net, read_trace(json.dumps({"traceEvents": events}).encode(), name="t.trace.json"))
 
     assert {path: int(costs.time_ns[net.entry_of[path]]) // 1_000 for path in expected} == expected
     assert (costs.matched, costs.unmatched_names) == (len(kernels) - len(unmatched), unmatched)
+
+
+def test_kernels_count_though_others_with_their_name_have_no_note_and_another_name_is_frequent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(costs_module, "_MOST_DECODED", 6)
+    slices = [*[("loop", {})] * 8, ("gemm", {}), ("gemm", {"tf_op": "other:Neg"}), ("gemm", {"tf_op": "net/y:MatMul"})]
+    events = [
+        {"ph": "X", "pid": 1, "tid": 1, "ts": 10 * i, "name": name, "dur": 1, "args": args}
+        for i, (name, args) in enumerate(slices)
+    ]
+    costs = costs_of_trace(tree(NET), read_trace(json.dumps({"traceEvents": events}).encode(), name="t.trace.json"))
+    assert (costs.matched, costs.unmatched, costs.unmatched_names) == (2, 9, ("loop", "gemm"))
 
 
 def test_graphs_are_compared_node_by_node() -> None:
