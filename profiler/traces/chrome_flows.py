@@ -11,7 +11,7 @@ from stepscope.profiler.traces import flows as flow_roles
 from stepscope.profiler.traces.chrome_events import Columns, Events
 from stepscope.profiler.traces.flows import FlowEvents
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME
-from stepscope.summary.distinct import numbered
+from stepscope.summary.distinct import distinct_rows, numbered
 
 LAUNCH: Final = "ac2g"
 """Kineto's category of arrows from calls to what they launched on a device."""
@@ -63,10 +63,9 @@ def flow_events(
         thread_lanes.get((events.places[thread // places], events.places[thread % places]), -1)
         for thread in threads.tolist()
     ]
-    identity = columns.category[marks].astype(np.int64) + 1
-    identity = identity * (len(events.names) + 1) + columns.name[marks] + 1
-    identity = identity * (len(events.ids) + 1) + columns.id[marks] + 1
-    identity = identity * (places + 1) + np.where(columns.of_process[marks], columns.pid[marks], -1) + 1
+    process = np.where(columns.of_process[marks], columns.pid[marks], -1)
+    same = [columns.category[marks], columns.name[marks], columns.id[marks], process]
+    identity = distinct_rows(*(column.astype(np.int64) for column in same)).group
     return FlowEvents(
         time_ns=columns.time_ns[marks],
         lane=np.array(lanes, np.int32)[numbers],

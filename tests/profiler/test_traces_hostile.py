@@ -19,6 +19,8 @@ from stepscope.profiler.traces import TraceError, read_trace, trace_of_step_stat
 from stepscope.profiler.traces.build import rows_of
 from stepscope.profiler.traces.cache import encode_cache
 from stepscope.profiler.traces.chrome_arguments import MOST_ARGUMENT_BYTES, MOST_DECODED_BYTES, BesideEvents
+from stepscope.profiler.traces.chrome_events import scan_events
+from stepscope.profiler.traces.chrome_flows import flow_events
 from stepscope.profiler.traces.compression import BEGINNING, unpacked, zstd_compress
 from stepscope.profiler.traces.flows import _bind
 from stepscope.profiler.traces.limits import Limits
@@ -208,6 +210,23 @@ def test_long_arguments_are_kept_as_text_up_to_a_limit_and_counted() -> None:
     found = read_trace(space.SerializeToString(), name="space")
     assert found.losses.counts == {"arguments cut": 1}
     assert list(found.arguments[0]) == ["args"]
+
+
+def test_flows_stay_apart_though_the_names_identifiers_and_processes_multiply_to_more_than_64_bits() -> None:
+    text = json.dumps(
+        [{"ph": phase, "cat": phase, "name": "a", "id": 1, "pid": 1, "tid": 1, "ts": 0} for phase in "sf"]
+    )
+    events = scan_events(np.frombuffer(text.encode(), np.uint8), 1, LossTally(), 2)
+    many = ["a"] * ((1 << 18) - 1)
+    events = replace(
+        events,
+        columns=events.columns._replace(category=np.array([0, 1 << 10], np.int32)),
+        names=many,
+        ids=many,
+        places=many,
+    )
+    flows = flow_events(events, np.arange(2), {}, np.full(2, -1), np.zeros(2, np.int32))
+    assert len(set(flows.key.tolist())) == 2
 
 
 def test_what_is_beside_the_events_is_bounded_in_its_parts_all_together() -> None:
