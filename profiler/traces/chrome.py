@@ -29,7 +29,7 @@ from stepscope.profiler.traces.chrome_arguments import (
     arguments_of,
     gather_arguments,
 )
-from stepscope.profiler.traces.chrome_counters import number_of, read_counters
+from stepscope.profiler.traces.chrome_counters import counter_marks, number_of, read_counters
 from stepscope.profiler.traces.chrome_events import Columns, Events, scan_events
 from stepscope.profiler.traces.chrome_flows import ends_of_no_launch, flow_events, flow_marks
 from stepscope.profiler.traces.chrome_slices import INSTANTS, event_text, find_slices, letters
@@ -190,8 +190,9 @@ def _build(
     category = np.where(category >= 0, category, np.where(instant, len(categories) - 1, len(categories) - 2))
     own_name = columns.name[found.event]
 
-    pids = distinct_values(columns.pid[columns.phase != ord("M")]).tolist()
-    processes = process_names([events.places[pid] for pid in pids], thread_names)
+    of_counters = counter_marks(events)
+    pids = [events.places[pid] for pid in distinct_values(columns.pid[of_counters]).tolist()]
+    processes = process_names({key.pid for key in found.threads} | set(pids), thread_names)
     order, lanes = order_and_name(
         found.threads,
         _categories_by_thread(found.thread, category, categories, len(found.threads)),
@@ -237,7 +238,7 @@ def _build(
             tally.add(unjoined.reason, len(lost), event_text(events, int(marks[lost[0]])))
     stack_of_event = stacks_of_events(data, events, frames)
     stack_of = None if stack_of_event is None else lambda index: stack_of_event(int(event[index]))
-    counters = read_counters(data, events, processes, tally)
+    counters = read_counters(data, events, of_counters, processes, tally)
     arguments = gather_arguments(data, columns, event, found.other_event[arranged.order], stack_of)
     return assemble(
         arranged,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.profiler.trace import Counter
 from stepscope.profiler.traces.chrome_arguments import arguments_of
@@ -66,18 +67,25 @@ class _Series:
         )
 
 
-def read_counters(data: bytes, events: Events, processes: Mapping[str, str], tally: LossTally) -> tuple[Counter, ...]:
-    """Return all counters of a trace, one per series, with times in ascending order.
-
-    ``processes`` are the display names of processes by identifier.
-    """
+def counter_marks(events: Events) -> NDArray[np.int64]:
+    """Return the events with values of counters, sorted by time."""
     columns = events.columns
     memory = events.names.index(MEMORY_EVENT) if MEMORY_EVENT in events.names else -2
     wanted = np.isin(columns.phase, np.frombuffer(b"Cv", np.uint8))
     if memory >= 0:
         wanted |= (columns.phase == ord("i")) & (columns.name == memory)
     marks = np.flatnonzero(wanted & (columns.time_ns != UNREADABLE_TIME))
-    marks = marks[np.argsort(columns.time_ns[marks], kind="stable")]
+    return marks[np.argsort(columns.time_ns[marks], kind="stable")]
+
+
+def read_counters(
+    data: bytes, events: Events, marks: NDArray[np.int64], processes: Mapping[str, str], tally: LossTally
+) -> tuple[Counter, ...]:
+    """Return all counters of a trace, one per series, with times in ascending order.
+
+    ``marks`` are those of `counter_marks`, and ``processes`` the display names of processes by identifier.
+    """
+    columns = events.columns
     found = _Series()
     running: dict[tuple[str, str], float] = defaultdict(float)
     of_marks = (marks, columns.time_ns[marks], columns.phase[marks], columns.pid[marks])

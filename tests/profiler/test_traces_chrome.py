@@ -270,6 +270,12 @@ def test_counters_of_processes_with_the_same_name_are_apart() -> None:
     assert [lane.process for lane in trace.lanes] == ["python 2"]
 
 
+def test_a_process_of_which_nothing_is_shown_takes_no_name() -> None:
+    named = [{"ph": "M", "name": "process_name", "pid": pid, "args": {"name": "python"}} for pid in (1, 2)]
+    trace = read(*named, slice_("a", 0, 1, pid=1), {**flow("s", 0, 1), "pid": 2})
+    assert [lane.process for lane in trace.lanes] == ["python"]
+
+
 def flow(phase: str, ts: int, tid: int, id_: Any = 1, **more: Any) -> dict[str, Any]:
     return {"ph": phase, "cat": "ac2g", "name": "ac2g", "ts": ts, "pid": 1, "tid": tid, "id": id_, **more}
 
