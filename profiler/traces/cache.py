@@ -107,8 +107,10 @@ def encode_cache(trace: Trace) -> bytes:
         size += len(packed)
         return _Part(size - len(packed), len(packed), crc32c(packed))
 
+    dtypes = _dtypes(len(trace.counters))
+
     def column(name: str, values: NDArray[Any]) -> _Column:
-        plain = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+        plain = np.ascontiguousarray(values, dtypes[name])
         content = plain.tobytes() if plain.dtype.kind == "f" else np.diff(plain, prepend=plain.dtype.type(0)).tobytes()
         return _Column(name, plain.dtype.str, len(plain), stored(content))
 

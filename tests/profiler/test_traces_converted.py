@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from stepscope.profiler.analysis.classify import KINDS, Kind
 from stepscope.profiler.analysis.facts import Facts
-from stepscope.profiler.trace import LaneKind, Step, Trace
+from stepscope.profiler.trace import Counter as TraceCounter
+from stepscope.profiler.trace import Lane, LaneKind, Step, Trace
 from stepscope.profiler.traces import TraceError, read_trace, trace_of_step_stats
 from stepscope.profiler.traces.cache import BLOCK, encode_cache
+from stepscope.profiler.traces.simple import Slice, trace_of_slices
 from stepscope.profiler.traces.to_chrome import chrome_json
 from stepscope.profiler.traces.to_step_stats import not_carried, step_stats_of_trace
 from stepscope.summary.proto.step_stats_pb2 import StepStats
@@ -111,6 +113,13 @@ def test_a_cache_holds_what_msgpack_has_no_form_for() -> None:
     kept = found.arguments[0]
     assert (kept["big"], kept["half"]) == (str(big), "\\ud800")
     assert kept["nan"] != kept["nan"]
+
+
+def test_a_cache_holds_counters_of_any_type_of_number() -> None:
+    lane = Lane("host", "main", 1, 1, "host", 0)
+    used = TraceCounter("host", "memory", "used", np.array([0, 1], np.int32), np.array([1, 1 << 40]))
+    trace = trace_of_slices([Slice("a", 0, 5, lane)], counters=[used])
+    check_same(read_trace(encode_cache(trace), name="cache"), trace)
 
 
 def test_arguments_of_many_blocks_are_found() -> None:
