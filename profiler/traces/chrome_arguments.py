@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.traces.chrome_events import Columns
-from stepscope.profiler.traces.json_scan import Buffer
+from stepscope.profiler.traces.json_scan import Buffer, count_parts
 from stepscope.profiler.traces.json_values import decode_json
 from stepscope.profiler.traces.losses import BESIDE, LossTally
 from stepscope.summary.bounded_messages import most_parts
@@ -56,9 +56,9 @@ class BesideEvents:
 
     def has_room(self, data: bytes, start: int, end: int, what: str) -> bool:
         """Return whether ``data[start:end]`` fits beside all that fitted before."""
-        size, parts = self._bytes + end - start, self._parts + 1
+        size = self._bytes + end - start
         if size <= MOST_DECODED_BYTES:
-            parts += sum(data.count(mark, start, end) for mark in (b",", b"[", b"{"))
+            parts = self._parts + count_parts(np.frombuffer(data, np.uint8), start, end)
             if parts <= most_parts(size):
                 self._bytes, self._parts = size, parts
                 return True

@@ -138,6 +138,22 @@ def skip_value(buffer: Buffer, position: int) -> int:
 
 
 @kernel()
+def count_parts(buffer: Buffer, start: int, end: int) -> int:
+    """Return an upper bound for the number of values in a JSON text, without those of a text inside a string."""
+    parts = 1
+    while start < end:
+        byte = buffer[start]
+        start += 1
+        if byte == _QUOTE:
+            start = _skip_string(buffer, start)
+            if start < 0:
+                return parts
+        elif byte in (_COMMA, _OPEN_BRACE, _OPEN_BRACKET):
+            parts += 1
+    return parts
+
+
+@kernel()
 def _field_of(buffer: Buffer, start: int, length: int, key_bytes: Buffer, key_starts: NDArray[np.int64]) -> int:
     for field in range(key_starts.size - 1):
         first = key_starts[field]

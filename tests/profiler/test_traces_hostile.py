@@ -239,6 +239,12 @@ def test_what_is_beside_the_events_is_bounded_in_its_parts_all_together() -> Non
     assert trace.losses.examples == {"part next to the events not read": f"“b”, {SMALL_PARTS + 7:,} bytes"}
 
 
+def test_marks_in_texts_beside_the_events_are_no_parts() -> None:
+    text = json.dumps('"' + "[" * SMALL_PARTS)
+    trace = read_trace(f'{{"a":{text},"b":[{text}],"traceEvents":[{json.dumps(slice_("a"))}]}}'.encode(), name="texts")
+    assert (list(trace.metadata), trace.losses.counts) == (["a", "b"], {})
+
+
 def test_what_is_beside_the_events_is_bounded_in_its_bytes_all_together() -> None:
     tally = LossTally()
     beside = BesideEvents(tally)
