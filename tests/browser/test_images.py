@@ -235,6 +235,24 @@ def test_every_image_of_a_repeated_step_is_reached(serve: Serve, page: Page, log
     wait_for_shades(page, [2])
 
 
+def test_the_newest_image_of_a_repeated_step_is_still_shown_after_a_reload(
+    serve: Serve, page: Page, logdir: Path
+) -> None:
+    for run, shades in (("a", (1, 2)), ("b", (3, 4))):
+        with SummaryWriter(str(logdir / run)) as writer:
+            for shade in shades:
+                add_gray(writer, "digit", 0, shade)
+    page.goto(serve(logdir).url)
+    wait_for_shades(page, [2, 4])
+    page.locator(".picture").first.click()
+    page.get_by_role("radio", name="Side by side").click()
+    expect(page).to_have_url(re.compile(r"images\.large=a&images\.large=digit&images\.large=&images\.large=0"))
+    expect(page).to_have_url(re.compile(r"images\.other=b&images\.other=digit&images\.other=&images\.other=0"))
+    page.reload()
+    wait_for_color(page, [2, 2, 2])
+    wait_for_color(page, [4, 4, 4], stage=1)
+
+
 def test_one_picture_has_no_slider_to_move(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         add_gray(writer, "digit", 7, 77)

@@ -80,8 +80,7 @@ export const whenClosed = (listener: Listener): void => void listeners.push(list
 
 /** Called when new data arrive: the open pictures request their steps again. */
 export function renew(): void {
-  large?.a.renew();
-  large?.b?.renew();
+  large?.renew();
 }
 
 function start(one: Choice, two: Choice | null): void {
@@ -142,8 +141,7 @@ class Large {
     document.body.append(this.#dialog);
     this.#dialog.showModal();
     this.#dialog.focus();
-    this.a.renew();
-    this.b?.renew();
+    this.renew();
     if (mode() !== "off") this.#addOther();
     this.#makeRows();
     this.#whenRunsAreKnown = this.#askCatalog();
@@ -152,6 +150,16 @@ class Large {
 
   #slot(choice: Choice): Slot {
     return new Slot(choice, () => this.#schedule());
+  }
+
+  renew(): void {
+    for (const slot of [this.a, this.b]) if (slot) void this.#renew(slot);
+  }
+
+  /** Requests the current steps of a picture; they tell whether it is at the end, which the address then says. */
+  async #renew(slot: Slot): Promise<void> {
+    await slot.renew();
+    if (large === this) this.#writeUrl();
   }
 
   async #askCatalog(): Promise<void> {
@@ -293,7 +301,7 @@ class Large {
     const shown = another ? this.a.point() : this.a.points()[Math.max(this.a.at() - 1, 0)];
     const { step: at, nth } = shown ?? { step, nth: 0 };
     this.b = this.#slot({ run: another?.run ?? run, tag, step: at, nth, sample });
-    this.b.renew();
+    void this.#renew(this.b);
     this.#makeRows();
     this.#writeUrl();
   }
