@@ -241,6 +241,15 @@ def test_the_controls_of_a_diff_show_what_they_chose(serve: Serve, page: Page, l
     expect_side("a", "2 of 3", "10")
     runs.select_option("b")
     expect_side("b", "2 of 2", "15")
+    held = hold_back(page, r"text/diff\?")
+    new.get_by_role("button", name="Previous step").click()
+    held.wait()
+    field.fill("1")
+    held.release()
+    expect_side("b", "1 of 2", "1")
+    field.fill("14")
+    field.press("Enter")
+    expect_side("b", "2 of 2", "15")
 
 
 def test_a_diff_that_was_closed_stays_closed_when_late_answers_come(serve: Serve, page: Page, logdir: Path) -> None:

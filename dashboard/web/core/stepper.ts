@@ -47,6 +47,8 @@ export function create(track: Track, names: Names = NAMES) {
     "aria-label": `${names.label}, typed`,
     autocomplete: "off",
   });
+  /** Whether the user has typed in the field since it was last filled. */
+  let edited = false;
   const label = make("label", { className: "track-label" }, make("span", {}, "step"), field);
   const element = make(
     "div",
@@ -72,6 +74,9 @@ export function create(track: Track, names: Names = NAMES) {
   slider.addEventListener("input", () => track.move(Number(slider.value)));
   slider.addEventListener("change", () => track.settled());
   field.addEventListener("focus", () => field.select());
+  field.addEventListener("input", () => {
+    edited = true;
+  });
   field.addEventListener("change", typed);
   const step = (by: number) => () => {
     go(track.at() + by);
@@ -98,7 +103,10 @@ export function create(track: Track, names: Names = NAMES) {
     previous.disabled = at <= 0;
     next.disabled = at >= count - 1;
     const said = track.said();
-    if (force || document.activeElement !== field) field.value = said;
+    if (force || !edited || document.activeElement !== field) {
+      field.value = said;
+      edited = false;
+    }
     field.style.width = Math.max(3, said.length) + 2 + "ch";
     slider.setAttribute("aria-valuetext", "step " + said);
     slider.title = label.title = `${stepText(at + 1)} of ${stepText(count)} · ${track.hint()}`;

@@ -178,8 +178,7 @@ class Dialog {
     );
     const refresh = () => {
       runs.value = one.run;
-      // The field that is typed in still has what was typed, or the step before a key moved it.
-      track.refresh(true);
+      track.refresh();
     };
     return { element, refresh };
   }
