@@ -256,6 +256,19 @@ def test_a_map_of_many_tensors_and_steps_is_drawn_in_the_detail_of_the_screen(
     page.wait_for_function("() => window.stepscope.debugger.debug().lines < 200")
 
 
+def test_a_row_is_not_outlined_where_another_statistic_puts_another_tensor(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write(logdir / "many", many(2_000, 40))
+    page.goto(f"{serve(logdir).url}?tab=debugger&debugger.view=map&debugger.order=worst&debugger.figure=l2")
+    page.locator(".debugger-canvas").click(position=map_cell(page, 1_002.5, 3.5))
+    wait_for_fact(page, "selected", {"row": 1_002, "step": 3})
+    expect(page).to_have_url(re.compile(r"debugger\.tensor=997"))
+    page.get_by_role("combobox", name="Statistic").select_option("nan")
+    # Each line of the map is several rows, and the page knows only the first one of each.
+    page.wait_for_function("() => [-1, 997].includes(window.stepscope.debugger.debug().selected.row)")
+
+
 def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Callable[[str], Page]) -> None:
     page = open_debugger("debugger.view=execution")
     rows = page.get_by_role("listbox", name="Executions").get_by_role("option")

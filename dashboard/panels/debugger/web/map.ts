@@ -59,13 +59,15 @@ export class MapView implements SubView, Held {
   #asking: AbortController | null = null;
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #telling: ReturnType<typeof setTimeout> | undefined;
-  /** What determines which tensors are the rows, and the same for the answer. */
+  /** What determines which tensors are the rows. */
   #filter = "";
+  /** What determines which row each of them is, and the same for the answer. */
+  #places = "";
   #answered = "";
   /** The places of the selected row and step, or -1. */
   #selected = { row: -1, step: -1 };
-  /** The tensor of the selected row, and the filter under which it is there. */
-  #placed = { tensor: "", filter: "" };
+  /** The tensor of the selected row, and what determined that it is there. */
+  #placed = { tensor: "", places: "" };
 
   constructor(api: Api, ended: AbortSignal) {
     this.#api = api;
@@ -116,6 +118,8 @@ export class MapView implements SubView, Held {
       if (filter !== this.#filter) this.rowCount = 0;
       this.#filter = filter;
       this.#key = key;
+      // In any order but that of the run, new data may move the rows.
+      this.#places = JSON.stringify([filter, order === "worst" && figure, order !== "run" && state.version]);
       if (other) this.stepCount = 0;
       void this.#ask();
     }
@@ -295,8 +299,8 @@ export class MapView implements SubView, Held {
     const line = tensor === "" || !answer ? -1 : answer.names.findIndex(({ number }) => String(number) === tensor);
     if (tensor === "") this.#selected = { row: -1, step: -1 };
     else if (line >= 0 && answer) this.#selected.row = answer.arrays[answer.rows][line];
-    else if (tensor !== this.#placed.tensor || this.#answered !== this.#placed.filter) this.#selected.row = -1;
-    this.#placed = { tensor, filter: this.#answered };
+    else if (tensor !== this.#placed.tensor || this.#answered !== this.#placed.places) this.#selected.row = -1;
+    this.#placed = { tensor, places: this.#answered };
     const figure = view.read(settings.figure);
     this.element.classList.toggle("alone", tensor === "");
     void this.#curve.show(state, tensor === "" ? null : Number(tensor), figure, view.read(settings.steps));
@@ -354,7 +358,7 @@ export class MapView implements SubView, Held {
     if (!this.#state || !wide || !high) return;
     this.#asking?.abort();
     const asking = this.#asking = new AbortController();
-    const filter = this.#filter;
+    const places = this.#places;
     const layout = layOut(wide, high);
     const [first, last] = view.read(settings.steps).split(":");
     const rows = this.rowCount ? { row_begin: Math.floor(this.rows.begin), row_end: Math.ceil(this.rows.end) } : {};
@@ -373,7 +377,7 @@ export class MapView implements SubView, Held {
       this.#search.refuse(answer.search_problem);
       // Keep the earlier results while the user is typing.
       if (answer.search_problem) return this.#answer ? undefined : this.#say("The search expression cannot be used.");
-      [this.#answer, this.#answered] = [answer, filter];
+      [this.#answer, this.#answered] = [answer, places];
       // The view may have been zoomed since the request.
       const wholeRows = this.rows.begin === 0 && this.rows.end >= this.rowCount;
       const wholeSteps = this.steps.begin === 0 && this.steps.end >= this.stepCount;
