@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,9 @@ pytestmark = pytest.mark.browser
 TOKEN = "sixteen letters or more"
 
 
-@pytest.fixture
-def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A program that shows three arrays until the test ends, and its address."""
+@contextmanager
+def running(monkeypatch: pytest.MonkeyPatch, show: Callable[[int], None]) -> Iterator[str]:
+    """Run a program that shows arrays in every step; the value is its address."""
     live = LiveTensors()
     monkeypatch.setattr(showing, "LIVE", live)
     monkeypatch.setitem(OTHER_ROUTES, "/live", live.answer)
@@ -31,10 +32,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     def train() -> None:
         step = 0
         while not stop.wait(0.005):
-            kernels = np.random.default_rng(step).normal(size=(8, 1, 5, 5))
-            showing.show("encoder/kernels", kernels)
-            showing.show("decoder/weight", np.linspace(-1, 1, 24 * 16).reshape(24, 16))
-            showing.show("decoder/bias", np.array([-1.0, 0.5, np.nan, 1.0]))
+            show(step)
             showing.end_step(step)
             step += 1
 
@@ -44,6 +42,20 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield server.address
     stop.set()
     thread.join()
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A program that shows three arrays until the test ends, and its address."""
+
+    def show(step: int) -> None:
+        kernels = np.random.default_rng(step).normal(size=(8, 1, 5, 5))
+        showing.show("encoder/kernels", kernels)
+        showing.show("decoder/weight", np.linspace(-1, 1, 24 * 16).reshape(24, 16))
+        showing.show("decoder/bias", np.array([-1.0, 0.5, np.nan, 1.0]))
+
+    with running(monkeypatch, show) as address:
+        yield address
 
 
 @pytest.fixture
@@ -118,6 +130,24 @@ def test_a_button_keeps_the_focus_while_frames_arrive(panel: Page, program: str)
     save.focus()
     wait_until(panel, lambda: step(panel) > first, "no other frame arrived")
     expect(save).to_be_focused()
+
+
+def test_a_button_keeps_the_focus_while_its_section_rises(panel: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    changing = "first"
+
+    def show(step: int) -> None:
+        for name in ("first", "second"):
+            showing.show(f"{name}/weight", np.arange(4.0) * (step % 7 if name == changing else 1))
+
+    sections = panel.locator(".live-section h3")
+    with running(monkeypatch, show) as address:
+        look(panel, address)
+        expect(sections).to_have_text([re.compile("^first"), re.compile("^second")])
+        save = panel.get_by_role("button", name="Save the picture of second/weight")
+        save.focus()
+        changing = "second"
+        expect(sections).to_have_text([re.compile("^second"), re.compile("^first")])
+        expect(save).to_be_focused()
 
 
 def test_names_choose_and_stay_in_the_address(panel: Page, program: str) -> None:

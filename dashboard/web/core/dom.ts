@@ -21,11 +21,17 @@ export function make<K extends keyof HTMLElementTagNameMap>(
 
 /**
  * Makes elements the children of a box, in order. Those already in their place are not moved, which would interrupt a
- * focus, a click or a drag inside them.
+ * focus, a click or a drag inside them; nor is the one with the focus, around which the others move.
  */
 export function arrange(box: Element, elements: readonly Element[]): void {
   const kept = new Set(elements);
   for (const child of [...box.children]) if (!kept.has(child)) child.remove();
+  const focused = [...box.children].find((child) => child.contains(document.activeElement));
+  if (focused) {
+    const following = new Set(elements.slice(elements.indexOf(focused)));
+    const before = [...box.children].slice(0, [...box.children].indexOf(focused));
+    box.append(...before.filter((child) => following.has(child)));
+  }
   elements.forEach((element, place) => {
     if (box.children[place] !== element) box.insertBefore(element, box.children[place] ?? null);
   });
