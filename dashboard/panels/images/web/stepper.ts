@@ -65,6 +65,8 @@ export class Stepper {
   }
 
   to(at: number): void {
+    // The keys of a card work before its points have arrived.
+    if (this.last() < 0) return;
     this.#said.textContent = "";
     this.#track.move(Math.min(Math.max(at, 0), this.last()));
   }
