@@ -2,6 +2,7 @@
 
 import os
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from multiprocessing.managers import BaseManager
@@ -49,6 +50,9 @@ class GlobalSummaryWriter:
         self._manager: Final = _StepsManager()
         self._manager.start()
         self._steps: Final = self._manager.steps()
+        if hasattr(os, "register_at_fork"):
+            steps = weakref.ref(self._steps)
+            os.register_at_fork(after_in_child=lambda: _disconnect(steps))
 
     @staticmethod
     def getSummaryWriter() -> "GlobalSummaryWriter":  # noqa: N802
@@ -93,6 +97,16 @@ class _Steps:
         with self._lock:
             self._counts[kind, tag] += 1
             return self._counts[kind, tag] - 1
+
+
+def _disconnect(steps: weakref.ref[Any]) -> None:
+    """Have a child of `os.fork` connect to the manager itself: on one connection, processes take each other's answers.
+
+    `multiprocessing` does the same, but only in children that it forks.
+    """
+    proxy = steps()
+    if proxy is not None:
+        vars(proxy._tls).clear()
 
 
 class _StepsManager(BaseManager):
