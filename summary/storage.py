@@ -21,6 +21,10 @@ _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
 _ADDRESS_AS_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[\\/]")
 _APPENDING: Final = frozenset({"arrow_hdfs", "hdfs", "memory", "sftp", "smb", "ssh"})
 """Protocols whose files can grow in place. Elsewhere, as in object stores, a file can only be replaced as a whole."""
+_BUCKET_STORES: Final = frozenset(
+    {"abfs", "abfss", "az", "gcs", "gs", "oci", "ocilake", "oss", "s3", "s3a", "tos", "tosfs"}
+)
+"""Protocols of object stores whose first folder is a bucket or container, which a mistyped address must not create."""
 _LARGEST_REPLACED: Final = 8 << 20
 """Size in bytes after which a file that is replaced at each flush is succeeded by a new one."""
 _CREATED: Final[dict[str, object]] = {}
@@ -307,7 +311,7 @@ class RemoteFolder:
         created_first = _CREATED.setdefault(file_system.unstrip_protocol(f"{path}/{name}"), creation)
         if created_first is not creation or self.has(name):
             raise FileExistsError(f"{self.address}/{name} exists")
-        kind = GrowingRemoteFile if _can_append(file_system) else ReplacedRemoteFile
+        kind = GrowingRemoteFile if _protocols(file_system) & _APPENDING else ReplacedRemoteFile
         return kind(self, name)
 
     def has(self, relative: str) -> bool:
@@ -327,8 +331,7 @@ class RemoteFolder:
         except OSError:
             folders = PurePosixPath(target).parents
             with contextlib.suppress(Exception):
-                # In an object store, the first folder is a bucket, and a mistyped address must not create one.
-                if _can_append(file_system) or file_system.exists(str(folders[-2])):
+                if not _has_buckets(file_system) or file_system.exists(str(folders[-2])):
                     file_system.makedirs(str(folders[0]), exist_ok=True)
             _as_os_error(file_system.pipe_file, target, content)
 
@@ -426,9 +429,14 @@ class ReplacedRemoteFile:
         self._folder.remove(self._file_name)
 
 
-def _can_append(file_system: Any) -> bool:
-    protocols = {file_system.protocol} if isinstance(file_system.protocol, str) else set(file_system.protocol)
-    return bool(protocols & _APPENDING)
+def _protocols(file_system: Any) -> frozenset[str]:
+    return frozenset([file_system.protocol] if isinstance(file_system.protocol, str) else file_system.protocol)
+
+
+def _has_buckets(file_system: Any) -> bool:
+    """Return whether a file system is an object store, or wraps one, as a cache does."""
+    wrapped = getattr(file_system, "fs", None)
+    return bool(_protocols(file_system) & _BUCKET_STORES) or (hasattr(wrapped, "protocol") and _has_buckets(wrapped))
 
 
 def _append(file_system: Any, path: str, data: bytes) -> None:

@@ -230,9 +230,16 @@ def test_an_address_on_this_machine_is_a_path(tmp_path: Path) -> None:
     assert open_logdir(tmp_path).runs["run"].series["t"].values.tolist() == [1.0]
 
 
-def test_a_mistyped_bucket_is_not_created(server: ObjectStore) -> None:
+def test_folders_are_created_on_a_file_system_without_buckets(tmp_path: Path) -> None:
+    with SummaryWriter(f"dir://runs/first::file://{tmp_path}") as writer:
+        writer.add_scalar("t", 1.0, 1)
+    assert open_logdir(tmp_path).runs["runs/first"].series["t"].values.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("cache", ["", "simplecache::"])
+def test_a_mistyped_bucket_is_not_created(server: ObjectStore, cache: str) -> None:
     with pytest.raises(OSError, match="bucket does not exist"):
-        SummaryWriter("s3://lgos/run")
+        SummaryWriter(f"{cache}s3://lgos/run")
     assert fsspec.filesystem("s3").ls("") == ["logs"]
 
 
