@@ -7,10 +7,11 @@ import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePath
 from types import MappingProxyType, TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -43,11 +44,12 @@ from stepscope.summary.writer_statistics import StatisticsMethods
 _INT64_LIMIT: Final = 2**63
 
 
-class _Defaults(NamedTuple):
-    """Defaults for calls without a step or a time."""
+@dataclass
+class _Defaults:
+    """Defaults for calls without a step or a time; empty once the block that they are for is over."""
 
-    global_step: Any
-    walltime: float | None
+    global_step: Any = None
+    walltime: float | None = None
 
     def completed(self, global_step: Any, walltime: float | None) -> tuple[Any, float | None]:
         """Return the arguments of a call, with the defaults for what it does not give."""
@@ -332,21 +334,24 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     def use_metadata(self, *, global_step: Any = None, walltime: float | None = None) -> Iterator[Self]:
         """Set the step and the wall time of calls in the ``with`` block that pass none, as in tensorboardX.
 
-        Calls of other threads and of other asynchronous tasks are unaffected.
+        Calls of other threads, and of asynchronous tasks that were not begun in the block, are unaffected. A call in
+        `asyncio.to_thread` is one of the task that awaits it.
 
         Raises:
             ValueError: neither is given, or the block is nested in another.
         """
         if global_step is None and walltime is None:
             raise ValueError("use_metadata needs a global_step or a walltime, got neither")
-        if self._defaults.get() is not None:
+        if self._defaults.get() not in (None, _Defaults()):
             raise ValueError("a block of use_metadata must not lie in another")
         step = None if global_step is None else checked_step(global_step)
-        before = self._defaults.set(_Defaults(step, optional_wall_time(walltime)))
+        defaults = _Defaults(step, optional_wall_time(walltime))
+        self._defaults.set(defaults)
         try:
             yield self
         finally:
-            self._defaults.reset(before)
+            # The context may be another by now, as when an asynchronous generator is closed that its caller abandoned.
+            defaults.global_step = defaults.walltime = None
 
     def export_scalars_to_json(self, path: str | os.PathLike[str]) -> None:
         """Write all scalars that this writer has written as ``{"<folder>/<tag>": [[wall time, step, value], ...]}``.

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,18 @@ def test_metadata_are_for_the_calls_of_one_task(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer:
         asyncio.run(add_from_two_tasks(writer))
     assert sorted(points(tmp_path)) == [("task 1/text_summary", 1, 100.5), ("task 2/text_summary", 2, 100.5)]
+
+
+def test_metadata_end_with_their_block_though_it_is_left_in_another_context(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        block = writer.use_metadata(global_step=10, walltime=100.5)
+        block.__enter__()
+        writer.add_scalar("inside", 1.0)
+        copy_context().run(block.__exit__, None, None, None)
+        writer.add_scalar("after", 1.0, walltime=7.0)
+        with writer.use_metadata(global_step=20, walltime=101.5):
+            writer.add_scalar("in the next", 1.0)
+    assert points(tmp_path) == [("inside", 10, 100.5), ("after", 0, 7.0), ("in the next", 20, 101.5)]
 
 
 def test_metadata_that_makes_no_sense(tmp_path: Path) -> None:
