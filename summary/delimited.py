@@ -236,13 +236,13 @@ def _slowly(lines: Iterable[Sequence[str]], vectors: Sequence[bool]) -> "pl.Data
 
 
 def _as_numbers(texts: "pl.Series") -> "pl.Series":
-    """Return texts as integers if all of their finite numbers are, else as float64."""
+    """Return texts as integers if all of their numbers but NaN are, else as float64."""
     import polars as pl
 
     claim(_NUMBER_BYTES * len(texts))
     texts = texts.str.strip_chars()
     integers, floats = texts.cast(pl.Int128, strict=False), texts.cast(pl.Float64, strict=False)
-    return integers if integers.count() == floats.is_finite().sum() else floats
+    return integers if integers.count() == floats.is_not_nan().sum() else floats
 
 
 def _mended(

@@ -1,4 +1,5 @@
 import io
+import math
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,12 @@ def test_parquet_with_columns_and_arrays() -> None:
 def test_ids_that_are_too_long_for_float64_are_texts(name: str, text: str) -> None:
     columns = {"id": ["1234567890123456789", ""], "k": [7, 2.5]}
     assert seen(name, text.encode()) == ([[1, 2], [3, 4]], [0, 1], 2, columns, [])
+
+
+def test_infinite_numbers_among_whole_numbers() -> None:
+    columns = {"k": [1, math.inf, -math.inf]}
+    text = b"k,x0,x1\n1,1,2\ninf,3,4\n-inf,5,6\n"
+    assert seen("a.csv", text) == ([[1, 2], [3, 4], [5, 6]], [0, 1, 2], 3, columns, [])
 
 
 @pytest.mark.parametrize(
