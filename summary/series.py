@@ -113,13 +113,12 @@ class Series:
         )
 
     @property
-    def epoch(self) -> tuple[float, int]:
+    def epoch(self) -> tuple[bytes, int]:
         """Equal as long as points were only appended, so that every point keeps its index and content.
 
-        It includes the first wall time, which differs if the run was deleted and written again.
+        It includes the bytes of the first wall time, which differs if the run was deleted and written again.
         """
-        first = float(self.wall_times[0]) if len(self) else 0.0
-        return first, self.superseded if self.writers == 1 else -self.version
+        return self.wall_times[:1].tobytes(), self.superseded if self.writers == 1 else -self.version
 
     @cached_property
     def columns(self) -> Columns:

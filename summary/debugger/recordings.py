@@ -56,7 +56,7 @@ _Key = tuple[int, int]
 class _Points:
     """The data read so far from each point of a tag."""
 
-    epoch: tuple[float, int]
+    epoch: tuple[bytes, int]
     items: tuple[Any, ...]
     """None for a point that cannot be read."""
     failures: Counter[str]

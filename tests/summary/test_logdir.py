@@ -244,6 +244,16 @@ def test_runs_without_a_readable_wall_time_come_last(tmp_path: Path) -> None:
     assert [(run.name, run.first_wall_time) for run in runs] == [("c", 1.0), ("d", 2.0), ("a", 3.0), ("b", math.inf)]
 
 
+def test_the_epoch_of_a_series_without_a_readable_wall_time_stays_while_points_are_added(tmp_path: Path) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    logdir = Logdir(tmp_path)
+    epochs = []
+    for step in range(2):
+        write(path, scalar(step, 1.0, wall_time=float("nan")))
+        epochs.append(logdir.update().runs["."].series["loss"].epoch)
+    assert epochs[0] == epochs[1]
+
+
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="file names are UTF-8 there")
 def test_names_that_are_no_utf8_are_shown_escaped(tmp_path: Path) -> None:
     # Python's surrogates for such bytes cannot be encoded as JSON, so one folder once broke the whole list of runs.
