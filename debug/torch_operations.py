@@ -43,8 +43,10 @@ class Operation:
 class Observer(Protocol):
     """Receives operations."""
 
-    is_measuring: bool
-    """Whether operations are the observer's own."""
+    @property
+    def is_measuring(self) -> bool:
+        """Whether operations of the calling thread are the observer's own."""
+        ...
 
     @property
     def module(self) -> str:

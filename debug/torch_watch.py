@@ -28,6 +28,12 @@ from stepscope.debug.torch_step import Detail, Step, TorchOptions, is_measurable
 from stepscope.debug.watcher import Settings, Watcher
 
 
+class _Measuring(threading.local):
+    """Whether the calling thread measures."""
+
+    is_on = False
+
+
 class TorchWatcher(Watcher):
     """Watches a `torch.nn.Module`."""
 
@@ -42,7 +48,7 @@ class TorchWatcher(Watcher):
     ) -> None:
         super().__init__(recorder, settings, owns_writer=owns_writer)
         self.model: Final = model
-        self.is_measuring = False
+        self._measures: Final = _Measuring()
         self.on_operation: Callable[[Operation, list[int | None]], None] | None = None
         """Called with each operation after it was measured, and the numbers of its results."""
         self.on_writing: Callable[[tuple[torch.Tensor, ...]], None] | None = None
@@ -302,6 +308,11 @@ class TorchWatcher(Watcher):
     # --- single operations: the interface for `Operations` ---------------------------------------------------------
 
     @property
+    def is_measuring(self) -> bool:
+        """Whether operations of the calling thread are the watcher's own."""
+        return self._measures.is_on
+
+    @property
     def module(self) -> str:
         """The running module."""
         if self._in_update:
@@ -525,11 +536,11 @@ class TorchWatcher(Watcher):
 
     @contextmanager
     def _measuring(self) -> Iterator[None]:
-        was_measuring, self.is_measuring = self.is_measuring, True
+        was_on, self._measures.is_on = self._measures.is_on, True
         try:
             yield
         finally:
-            self.is_measuring = was_measuring
+            self._measures.is_on = was_on
 
     def _observe_state(self, optimizer: torch.optim.Optimizer) -> None:
         for parameter, state in optimizer.state.items():

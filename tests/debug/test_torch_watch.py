@@ -16,6 +16,8 @@ from torch import nn
 from stepscope import SummaryWriter, debug, open_logdir
 from stepscope.debug import watcher
 from stepscope.debug.showing import LIVE
+from stepscope.debug.torch_operations import Operation, Operations
+from stepscope.debug.torch_watch import TorchWatcher
 from stepscope.summary.debugger.model import FIGURES
 from stepscope.summary.debugger.recordings import RecordedData, read_recording
 from stepscope.summary.kinds.debug import value_tag
@@ -325,6 +327,26 @@ def test_a_function_that_pytorch_transforms_is_left_alone(tmp_path: Path) -> Non
         "forward Linear:input",
         "forward Linear",
     ]
+
+
+def test_operations_of_a_thread_are_seen_while_another_thread_measures(tmp_path: Path) -> None:
+    with debug.watch(nn.Identity(), tmp_path, operations=True, rules=[]) as watcher:
+        assert isinstance(watcher, TorchWatcher)
+
+        def run() -> None:
+            with Operations(watcher):
+                torch.zeros(2)
+
+        def run_beside(operation: Operation, numbers: list[int | None]) -> None:
+            watcher.on_operation = None
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+
+        watcher.on_operation = run_beside
+        torch.ones(2)
+        watcher.step()
+    assert names(recorded(tmp_path)) == ["forward aten.ones", "forward aten.zeros"]
 
 
 def test_histograms_and_whole_values(tmp_path: Path) -> None:
