@@ -8,7 +8,7 @@ call of `step`.
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Final
@@ -458,6 +458,7 @@ class TorchWatcher(Watcher):
         if running is None or not self._is_ours(optimizer):
             return None
         name = type(optimizer).__name__
+        self._before = {}
         closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
         if not callable(closure):
             self._observe_gradients(name)
@@ -469,8 +470,10 @@ class TorchWatcher(Watcher):
 
     def _watched_closure(self, running: Step, optimizer: str, closure: Callable[..., Any]) -> Callable[..., Any]:
         """Return a closure after which gradients are observed; the optimizer may call it several times."""
+        if running.has_parameters:
+            # With gradients of a pass before, it may change parameters before it calls the closure.
+            self._copy_parameters()
         self._observe_parameters(running)
-        before = self._copied(self._parameters) if self._options.updates else {}
         seen = range(0)
 
         @wraps(closure)
@@ -482,25 +485,22 @@ class TorchWatcher(Watcher):
                 with self._turn:
                     running.drop(seen)
                     first = len(running.numbers)
-                    self._observe_gradients(optimizer, before)
+                    self._observe_gradients(optimizer)
                     seen = range(first, len(running.numbers))
             return result
 
         return watched
 
-    def _copied(self, parameters: Iterable[torch.nn.Parameter]) -> dict[torch.nn.Parameter, torch.Tensor]:
-        with self._measuring():
-            return {p: p.detach().clone() for p in parameters if p.requires_grad}
+    def _copy_parameters(self) -> None:
+        """Copy the parameters that have a gradient; those that got theirs earlier in the step were copied then."""
+        if self._options.updates:
+            with self._measuring():
+                for parameter in self._parameters:
+                    if parameter.requires_grad and parameter.grad is not None and parameter not in self._before:
+                        self._before[parameter] = parameter.detach().clone()
 
-    def _observe_gradients(
-        self, optimizer: str, before: Mapping[torch.nn.Parameter, torch.Tensor] | None = None
-    ) -> None:
-        """Observe gradients of parameters before the named optimizer uses them.
-
-        Args:
-            optimizer: name of the optimizer.
-            before: the parameters as they were before its step, if it may have changed them.
-        """
+    def _observe_gradients(self, optimizer: str) -> None:
+        """Observe gradients of parameters before the named optimizer uses them."""
         running = self._running
         if running is None:
             return
@@ -511,9 +511,7 @@ class TorchWatcher(Watcher):
                     number = self._observe("backward", name, parameter.grad)
                     if number is not None and running.made.get(parameter.grad) is None:
                         running.made[parameter.grad] = number
-        if self._options.updates:
-            used = [p for p in self._parameters if p.grad is not None]
-            self._before = self._copied(used) if before is None else {p: before[p] for p in used if p in before}
+        self._copy_parameters()
         self._in_update = optimizer
 
     def _after_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:

@@ -4,6 +4,7 @@ import math
 import re
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from stepscope import SummaryWriter, debug, open_logdir
 from stepscope.debug import watcher
@@ -191,6 +193,65 @@ def test_of_a_closure_that_is_called_several_times_the_last_gradients_count(tmp_
         ("parameter", 0, 4.0),
         ("backward", 0, gradients[-1]),
         ("update", 0, model.weight.item() - 4),
+    ]
+
+
+def test_no_copy_of_parameters_is_held_while_a_closure_runs(tmp_path: Path) -> None:
+    model = times_four()
+    optimizer = torch.optim.SGD(model.parameters(), 0.5)
+    copies: list[int] = []
+
+    class Clones(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            made = func(*args, **(kwargs or {}))
+            if func is torch.ops.aten.clone.default:
+                alive.add(made)
+            return made
+
+    alive: weakref.WeakSet[torch.Tensor] = weakref.WeakSet()
+
+    def closure() -> torch.Tensor:
+        copies.append(len(alive))
+        optimizer.zero_grad()
+        loss = model(torch.ones(1, 1)).sum()
+        loss.backward()
+        return loss
+
+    with debug.watch(model, tmp_path, every=1, rules=[]), Clones():
+        optimizer.step(closure)
+        optimizer.step(closure)
+    assert copies == [0, 0]
+    updates = [seen for seen in observed_means(recorded(tmp_path), "weight") if seen[0] == "update"]
+    assert updates == [("update", 0, -0.5), ("update", 1, -0.5)]
+
+
+def test_an_update_includes_what_an_optimizer_changes_before_it_calls_the_closure(tmp_path: Path) -> None:
+    class Climbing(torch.optim.Optimizer):  # type: ignore[misc]
+        """Like sharpness-aware minimization, but it stays where it climbs to."""
+
+        def step(self, closure: Any = None) -> None:
+            with torch.no_grad():
+                model.weight.add_(model.weight.grad)
+            closure()
+            with torch.no_grad():
+                model.weight.sub_(model.weight.grad / 2)
+
+    model = times_four()
+    optimizer = Climbing(model.parameters(), {})
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = model(torch.ones(1, 1)).sum()
+        loss.backward()
+        return loss
+
+    with debug.watch(model, tmp_path, rules=[]):
+        closure()
+        optimizer.step(closure)
+    assert observed_means(recorded(tmp_path), "weight") == [
+        ("parameter", 0, 4.0),
+        ("backward", 0, 1.0),
+        ("update", 0, 0.5),
     ]
 
 
