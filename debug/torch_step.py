@@ -58,6 +58,8 @@ class Step:
         self.batch = HealthBatch()
         self.places: list[Hashable] = []
         """What was observed, in the order of ``numbers``, without what distinguishes one time from another."""
+        self.held: dict[int, tuple[str, str, torch.Tensor]] = {}
+        """Phases, names and values that are written when the step is over, by the index of their observation."""
         self.counts: Counter[Hashable] = Counter()
         """How often each place was seen."""
         self.made = Made()
@@ -77,6 +79,8 @@ class Step:
     def drop(self, seen: range) -> None:
         """Leave out observations, by their index."""
         self.batch.drop(seen)
+        for index in seen:
+            self.held.pop(index, None)
         self.counts.subtract(self.places[index] for index in seen)
 
 

@@ -164,7 +164,7 @@ class TorchWatcher(Watcher):
     def _let_step_go(self) -> None:
         """Stop observing the running step."""
         with self._turn:
-            self._running = None
+            running, self._running = self._running, None
         self._before = {}
         mode, self._mode = self._mode, None
         if mode is not None:
@@ -172,6 +172,8 @@ class TorchWatcher(Watcher):
         eager, self._eager = self._eager, None
         if eager is not None:
             eager.__exit__(None, None, None)
+        for held in running.held.values() if running is not None else ():
+            self._write_value(*held)
 
     def end(self) -> None:
         """End the running step, and begin the next.
@@ -397,6 +399,7 @@ class TorchWatcher(Watcher):
         inputs: tuple[int, ...] = (),
         stack: int | None = None,
         lines: Lines | None = None,
+        may_be_dropped: bool = False,
     ) -> int | None:
         """Measure a value; return the number of its tensor."""
         if name not in self._chosen or not is_measurable(value):
@@ -439,7 +442,11 @@ class TorchWatcher(Watcher):
                 elements = stored(value)
                 # A value that is too large is not copied first.
                 if self._settings.tensors != "full" or self._is_kept(name, elements.nbytes):
-                    self._write_value(phase, name, elements.to("cpu", copy=True))
+                    found = phase, name, elements.to("cpu", copy=True)
+                    if may_be_dropped:
+                        running.held[len(running.numbers) - 1] = found
+                    else:
+                        self._write_value(*found)
         return number
 
     # --- the optimizer ---------------------------------------------------------------------------------------------
@@ -485,7 +492,7 @@ class TorchWatcher(Watcher):
                 with self._turn:
                     running.drop(seen)
                     first = len(running.numbers)
-                    self._observe_gradients(optimizer)
+                    self._observe_gradients(optimizer, may_be_dropped=True)
                     seen = range(first, len(running.numbers))
             return result
 
@@ -499,7 +506,7 @@ class TorchWatcher(Watcher):
                     if parameter.requires_grad and parameter.grad is not None and parameter not in self._before:
                         self._before[parameter] = parameter.detach().clone()
 
-    def _observe_gradients(self, optimizer: str) -> None:
+    def _observe_gradients(self, optimizer: str, *, may_be_dropped: bool = False) -> None:
         """Observe gradients of parameters before the named optimizer uses them."""
         running = self._running
         if running is None:
@@ -508,7 +515,7 @@ class TorchWatcher(Watcher):
         if self._options.gradients:
             for parameter, name in self._parameters.items():
                 if parameter.grad is not None:
-                    number = self._observe("backward", name, parameter.grad)
+                    number = self._observe("backward", name, parameter.grad, may_be_dropped=may_be_dropped)
                     if number is not None and running.made.get(parameter.grad) is None:
                         running.made[parameter.grad] = number
         self._copy_parameters()

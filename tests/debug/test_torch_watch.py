@@ -196,6 +196,33 @@ def test_of_a_closure_that_is_called_several_times_the_last_gradients_count(tmp_
     ]
 
 
+@pytest.mark.parametrize("counts_steps", [False, True])
+def test_of_a_closure_that_is_called_several_times_the_last_gradients_are_written(
+    tmp_path: Path, counts_steps: bool
+) -> None:
+    model = times_four()
+    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.25, max_iter=2)
+    gradients: list[float] = []
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = model(torch.ones(1, 1)).square().sum()
+        loss.backward()
+        gradients.append(model.weight.grad.item())
+        return loss
+
+    with debug.watch(model, tmp_path, every=1, tensors="histogram", rules=[]) as watcher:
+        for _ in range(2):
+            optimizer.step(closure)
+            if counts_steps:
+                watcher.step()
+    series = open_logdir(tmp_path).runs["."].series["backward/weight"]
+    assert series.steps.tolist() == [0, 1]
+    assert [series.read(index).buckets.tolist() for index in range(2)] == [
+        [[gradient, gradient, 1]] for gradient in gradients[1::2]
+    ]
+
+
 def test_no_copy_of_parameters_is_held_while_a_closure_runs(tmp_path: Path) -> None:
     model = times_four()
     optimizer = torch.optim.SGD(model.parameters(), 0.5)
