@@ -476,12 +476,11 @@ def test_a_view_of_before_takes_no_mark_away(serve: Serve, page: Page, logdir: P
     page.mouse.click(*at(page, "loss", 0.12, 0.5))
     header = page.locator(".dock header")
     expect(header).to_contain_text("at step 0")
-    page.evaluate("""() => {
+    page.evaluate("""() => new Promise((done) => {
         const functions = dash_clientside.stepscope, follow = functions.curveNews;
-        functions.curveNews = (...given) => [follow(...given), window.hasFollowed = true][0];
+        functions.curveNews = (...given) => [follow(...given), done()][0];
         dash_clientside.set_props("view", { data: "" });
-    }""")
-    page.wait_for_function("() => window.hasFollowed")
+    })""")
     expect(header).to_contain_text("at step 0")
 
 
