@@ -479,7 +479,7 @@ def test_a_view_of_before_takes_no_mark_away(serve: Serve, page: Page, logdir: P
     page.evaluate("""() => new Promise((done) => {
         const functions = dash_clientside.stepscope, follow = functions.curveNews;
         functions.curveNews = (...given) => [follow(...given), done()][0];
-        dash_clientside.set_props("view", { data: "" });
+        dash_clientside.set_props("view", { data: "scalars.smoothing=0.9" });
     })""")
     expect(header).to_contain_text("at step 0")
 
