@@ -144,8 +144,10 @@ class LiveTensors:
         with self._changed:
             if name in self._seen or len(self._seen) >= _MOST_NAMES:
                 self._end_step(None)
+            # A frame that begins within a step lacks the arrays before it: better than none if steps take very long.
+            may_begin = not self._seen or self._clock() - self._next_at > _PATIENCE_S
             self._seen.add(name)
-            if not self._collecting and not self._begin():
+            if not self._collecting and not (may_begin and self._begin()):
                 return
             if not self._is_wanted(name):
                 return

@@ -118,7 +118,7 @@ def _small_trace() -> bytes:
         {"ph": "f", "name": "flow", "cat": "flow", "id": 8, "ts": 6, "pid": 2, "tid": 1, "bp": "e"},
         *({"ph": "X", "name": f"name {number}", "ts": number, "dur": 1, "pid": 3, "tid": 1} for number in range(5_000)),
     ]  # fmt: skip
-    return json.dumps({"traceEvents": events}).encode()
+    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode()
 
 
 def warm_projections() -> None:

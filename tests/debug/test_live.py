@@ -110,6 +110,36 @@ def test_no_more_frames_are_made_than_are_asked_for() -> None:
     live.offer("a", Untouchable())
 
 
+def test_a_frame_that_is_due_within_a_step_begins_with_the_next() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live, rate=2)
+    live.offer("a", np.zeros(2))
+    live.end_step(0)
+    live.offer("a", Untouchable())
+    clock.now += 0.6
+    live.offer("b", Untouchable())
+    for step in (1, 2):
+        live.end_step(step)
+        live.offer("a", np.zeros(2))
+        live.offer("b", np.zeros(2))
+    answer = ask(live, rate=2)
+    assert (answer["step"], [name for _, name, _ in shown(answer)]) == (2, ["a", "b"])
+
+
+def test_in_a_step_that_takes_long_a_frame_begins_when_it_is_overdue() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live, rate=2)
+    live.offer("a", np.zeros(2))
+    live.end_step(0)
+    live.offer("a", Untouchable())
+    clock.now += 2
+    live.offer("b", np.zeros(2))
+    live.end_step(1)
+    assert [name for _, name, _ in shown(ask(live, rate=2))] == ["b"]
+
+
 def test_a_viewer_that_stays_away_is_forgotten() -> None:
     clock = Clock()
     live = LiveTensors(clock)
