@@ -1,8 +1,5 @@
 """Shared parts of panels whose cards are charts; ``web/cards/plotly.ts`` is the browser side."""
 
-import math
-import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,27 +38,3 @@ def chart_body(data_id: dict[str, str]) -> html.Div:
     """Return the body of a card that is a chart, still without its figure."""
     graph = dcc.Graph(id=data_id, figure=BLANK, config=GRAPH_CONFIG, style={"height": "100%"})
     return html.Div(graph, className="chart")
-
-
-def local_milliseconds(wall_times: Iterable[float]) -> list[float]:
-    """Return wall times as Plotly, which has no time zones, prints the server's local times.
-
-    Times that are in order stay in order: in the hour after the end of summer time, each place is just after the last.
-    """
-    places: list[float] = []
-    before = math.inf
-    for wall_time in wall_times:
-        place = (wall_time + _utc_offset(wall_time)) * 1000.0
-        if wall_time >= before and place <= places[-1]:
-            place = places[-1] + (wall_time > before)
-        places.append(place)
-        before = wall_time
-    return places
-
-
-def _utc_offset(wall_time: float) -> int:
-    try:
-        return time.localtime(wall_time).tm_gmtoff
-    except (ValueError, OverflowError, OSError):
-        # NaN, infinity, or beyond the system's calendar.
-        return 0

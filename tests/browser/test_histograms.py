@@ -118,6 +118,23 @@ def test_percentiles_are_bands_that_tell_their_numbers(serve: Serve, page: Page,
     expect(page.locator("#bucket")).to_be_hidden()
 
 
+def test_wall_times_are_in_the_browsers_time_zone(serve: Serve, page: Page, logdir: Path) -> None:
+    two_runs(logdir)
+    zone = {"timezoneId": "Asia/Tokyo"}
+    page.context.new_cdp_session(page).send("Emulation.setTimezoneOverride", zone)
+    page.goto(serve(logdir).url + "?histograms.axis=wall")
+    drawn_becomes(page, [0, 10, 20])
+    ticks = page.locator(".histograms-card").first.locator(".ytick text")
+    expect(ticks).to_have_text(["09:16:40", "09:26:40", "09:36:40"])
+    # The ridge of the last step ends above the others.
+    point_at(page, 0.25, 0.93)
+    expect(page.locator("#bucket")).to_contain_text("1970-01-01 09:36:40")
+    page.get_by_text("Heat map").click()
+    columns_become(page, 3)
+    point_at(page, 0.05, 0.25)
+    expect(page.locator("#bucket")).to_contain_text("1970-01-01 09:16:40")
+
+
 def test_a_range_of_steps_is_typed_and_kept(serve: Serve, page: Page, logdir: Path) -> None:
     two_runs(logdir)
     dashboard = serve(logdir)

@@ -1,10 +1,7 @@
 import base64
 import json
 import math
-import time
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,7 +17,6 @@ from plotly.graph_objects import Figure
 from stepscope.dashboard.page.colors import PALETTE
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.cards import pair_key
-from stepscope.dashboard.panels.charts import local_milliseconds
 from stepscope.dashboard.panels.histograms.buckets import (
     clean,
     join_narrow,
@@ -31,7 +27,7 @@ from stepscope.dashboard.panels.histograms.buckets import (
     typical_width,
 )
 from stepscope.dashboard.panels.histograms.figures import histogram_chart, runs_chart
-from stepscope.dashboard.panels.histograms.moments import ChartSettings, Mode, Moment, RunMoment, places
+from stepscope.dashboard.panels.histograms.moments import ChartSettings, Mode, Moment, RunMoment
 from stepscope.dashboard.panels.histograms.panel import runs_key, runs_tag
 from stepscope.dashboard.panels.histograms.reading import StepRange, read, read_at, read_some
 from stepscope.dashboard.panels.histograms.settings import FIRST
@@ -67,35 +63,6 @@ def values(spec: TypedArray) -> list[float]:
 
 def rows(*buckets: tuple[float, float, float]) -> NDArray[np.float64]:
     return np.array(buckets, dtype=np.float64).reshape(-1, 3)
-
-
-@pytest.fixture
-def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
-
-
-@pytest.mark.usefixtures("in_berlin")
-def test_wall_times_on_the_axis_are_local_in_winter_and_in_summer() -> None:
-    noons = [datetime(2026, month, 15, 12, tzinfo=UTC).timestamp() for month in (1, 7)]
-    at, _ = places([Moment(0, wall_time, None) for wall_time in [*noons, math.nan]], 0.0, ChartSettings(axis="wall"))
-    # Plotly prints them as if they were UTC.
-    shown = [datetime.fromtimestamp(milliseconds / 1000, UTC).hour for milliseconds in at[:2]]
-    assert (shown, math.isnan(at[2])) == ([13, 14], True)
-
-
-@pytest.mark.usefixtures("in_berlin")
-def test_wall_times_on_the_axis_go_on_when_summer_time_ends() -> None:
-    night = [(0, 0), (0, 30), (1, 0), (1, 0), (1, 30), (2, 0), (0, 15)]
-    wall_times = [datetime(2026, 10, 25, hour, minute, tzinfo=UTC).timestamp() for hour, minute in night]
-    shown = [
-        datetime.fromtimestamp(at / 1000, UTC).strftime("%H:%M:%S.%f")[:-3] for at in local_milliseconds(wall_times)
-    ]
-    first = "02:30:00.00"
-    assert shown == ["02:00:00.000", first + "0", first + "1", first + "1", first + "2", "03:00:00.000", "02:15:00.000"]
 
 
 def test_clean_leaves_out_what_is_not_finite_and_orders_the_rest() -> None:

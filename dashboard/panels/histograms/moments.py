@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.page.colors import RunColor
-from stepscope.dashboard.panels.charts import local_milliseconds
 from stepscope.dashboard.panels.histograms.buckets import Cleaned, clean
 from stepscope.dashboard.panels.steps import pick
 from stepscope.dashboard.server.numbers import count, counted
@@ -72,7 +71,9 @@ class ChartSettings:
 
 
 def places(moments: Sequence[Moment], first: float, settings: ChartSettings) -> tuple[list[float], str]:
-    """Return the positions of moments on the axis, and the unit of relative time; wall times are local times.
+    """Return the positions of moments on the axis, and the unit of relative time.
+
+    Wall times are in milliseconds since 1970, which Plotly shows in the browser's time zone.
 
     Args:
         moments: the moments, in order.
@@ -88,7 +89,7 @@ def places(moments: Sequence[Moment], first: float, settings: ChartSettings) -> 
             divisor, unit = next(((size, name) for least, size, name in _UNITS if longest >= least), (1.0, "s"))
             return [s / divisor for s in seconds], unit
         case "wall":
-            return local_milliseconds([m.wall_time for m in moments]), ""
+            return [m.wall_time * 1000.0 for m in moments], ""
         case _:
             assert_never(settings.axis)
 

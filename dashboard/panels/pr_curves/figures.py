@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.page.colors import RunColor, Scheme
 from stepscope.dashboard.page.theme import chart_layout, ink
-from stepscope.dashboard.panels.charts import Chart, local_milliseconds
+from stepscope.dashboard.panels.charts import Chart
 from stepscope.dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve
 from stepscope.dashboard.panels.pr_curves.messages import TrackMeta
 from stepscope.dashboard.server.arrays import typed, typed_for_screen
@@ -129,7 +129,7 @@ def track_chart(tracks: Sequence[RunTrack], metric: Metric, axis: Axis, scheme: 
     Args:
         tracks: the tracks, in order.
         metric: the metric that ``tracks`` hold.
-        axis: steps, time since each run's first point, or wall time in the server's time zone.
+        axis: steps, time since each run's first point, or wall time.
         scheme: light or dark.
     """
     layout = chart_layout(scheme)
@@ -174,7 +174,8 @@ def _places(track: RunTrack, axis: Axis, divisor: float) -> NDArray[np.float64]:
         case "relative":
             return (track.wall_times - track.wall_times[:1]) / divisor
         case "wall":
-            return np.array(local_milliseconds(track.wall_times.tolist()))
+            # Plotly shows milliseconds since 1970 in the browser's time zone.
+            return track.wall_times * 1000.0
         case _:
             assert_never(axis)
 

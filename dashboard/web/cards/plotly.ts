@@ -15,8 +15,7 @@ export interface PlotlyAxis {
   title: { text: string };
   c2p(value: number): number;
   p2c(pixel: number): number;
-  /** The same for a value as it is in the data, such as a date. */
-  d2c(value: number): number;
+  /** The pixel of a value as it is in the data: of a date, milliseconds since 1970. */
   d2p(value: number): number;
 }
 /** A trace as decoded by Plotly; its `meta` comes from the server. */

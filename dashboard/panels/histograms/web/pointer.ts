@@ -28,8 +28,7 @@ function leave(): void {
 
 /** Trace under the pointer: with ridges, the frontmost one whose shape is hit, or else the nearest line. */
 function traceAt(plot: Plot, layout: PlotlyLayout, ridges: boolean, x: number, py: number): number {
-  const axis = layout.yaxis;
-  const toPx = (value: number) => axis.c2p(axis.type === "date" ? axis.d2c(value) : value);
+  const toPx = (value: number) => layout.yaxis.d2p(value);
   const traces = plot._fullData ?? [];
   let best = -1;
   let distance = 24;
@@ -50,7 +49,7 @@ function traceAt(plot: Plot, layout: PlotlyLayout, ridges: boolean, x: number, p
 function factsAt({ plot, layout, px, py }: Pointed, mode: ChartMeta["mode"]): [Facts | null, number] {
   const traces = plot._fullData ?? [];
   const { xaxis, yaxis } = layout;
-  const toPx = (place: number) => xaxis.c2p(place);
+  const toPx = (place: number) => xaxis.d2p(place);
   if (mode === "bands") {
     const meta = traces[traces.length - 1].meta as BandMeta | undefined;
     return [meta?.points ? bandFacts(meta, toPx, px) : null, -1];
