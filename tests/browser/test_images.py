@@ -114,6 +114,23 @@ def test_every_run_has_its_picture_at_the_chosen_step(serve: Serve, page: Page, 
     expect(page.locator(".said")).to_have_text("")
 
 
+def test_a_typed_step_replaces_that_of_an_image_that_came_meanwhile(serve: Serve, page: Page, logdir: Path) -> None:
+    writer = SummaryWriter(str(logdir / "a"))
+    for step in (1, 12):
+        add_gray(writer, "digit", step, step)
+    writer.flush()
+    page.goto(serve(logdir).url)
+    wait_for_shades(page, [12])
+    field = page.locator(".track-field")
+    field.focus()
+    add_gray(writer, "digit", 120, 120)
+    writer.close()
+    expect(field).to_have_value("120")
+    page.keyboard.type("1")
+    page.keyboard.press("Enter")
+    wait_for_shades(page, [1])
+
+
 def test_back_restores_the_step_and_closes_the_picture(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         writer.add_scalar("loss", 1.0, 0)

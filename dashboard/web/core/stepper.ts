@@ -94,7 +94,15 @@ export function create(track: Track, names: Names = NAMES) {
   /** Updates the parts to match the track. */
   function refresh(force = false) {
     const count = track.count();
-    if (!count) return;
+    if (!count) {
+      slider.disabled =
+        field.disabled =
+        previous.disabled =
+        next.disabled =
+          true;
+      field.value = "";
+      return;
+    }
     const at = track.at();
     slider.max = String(count - 1);
     slider.value = String(at);
@@ -104,8 +112,11 @@ export function create(track: Track, names: Names = NAMES) {
     next.disabled = at >= count - 1;
     const said = track.said();
     if (force || !edited || document.activeElement !== field) {
+      const isNews = field.value !== said;
       field.value = said;
       edited = false;
+      // Else what is typed next would be appended to it.
+      if (isNews && document.activeElement === field) field.select();
     }
     field.style.width = Math.max(3, said.length) + 2 + "ch";
     slider.setAttribute("aria-valuetext", "step " + said);

@@ -52,6 +52,7 @@ export class Stepper {
   /** Shows the step nearest to the one that was typed. */
   #typed(wanted: number): void {
     const { positions, at, move } = this.#track;
+    if (this.last() < 0) return;
     // Both Enter and leaving the field may call this; the second time must change nothing and keep the message.
     if (wanted === positions()[at()].step) return;
     const place = nearest(positions(), wanted, 0);
