@@ -14,9 +14,10 @@ from playwright.sync_api import Page, Position, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.debugger.model import COLUMN
+from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.browser.conftest import Dashboard, hold_back
-from tests.dashboard.debugger.recorded import going_bad, many, write
+from tests.dashboard.debugger.recorded import going_bad, many, write, write_steps
 from tests.summary.debugger.dumps import write_dump, write_eager
 
 pytestmark = pytest.mark.browser
@@ -267,6 +268,23 @@ def test_a_row_is_not_outlined_where_another_statistic_puts_another_tensor(
     page.get_by_role("combobox", name="Statistic").select_option("nan")
     # Each line of the map is several rows, and the page knows only the first one of each.
     page.wait_for_function("() => [-1, 997].includes(window.stepscope.debugger.debug().selected.row)")
+
+
+@pytest.mark.parametrize("order", ["run", "name"])
+def test_a_selected_row_stays_selected_when_steps_come(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path, order: str
+) -> None:
+    whole = many(2_000, 41)
+    write(logdir / "many", replace(whole, observed=whole.observations(0, 2_000 * 40)))
+    page.goto(f"{serve(logdir).url}?tab=debugger&debugger.view=map&debugger.order={order}")
+    page.locator(".debugger-canvas").click(position=map_cell(page, 1_002.5, 3.5))
+    # Each line of the map is several rows, of which this is not the first.
+    wait_for_fact(page, "selected", {"row": 1_002, "step": 3})
+    expect(page).to_have_url(re.compile(r"debugger\.tensor=\d+"))
+    write_steps(EventFileWriter(logdir / "many"), replace(whole, observed=whole.observations(2_000 * 40, 2_000 * 41)))
+    page.wait_for_function("() => /41 steps$/.test(document.querySelector('.debugger-map-foot').textContent)")
+    wait_for_fact(page, "pending", False)
+    assert facts(page)["selected"] == {"row": 1_002, "step": 3}
 
 
 def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Callable[[str], Page]) -> None:

@@ -109,10 +109,14 @@ def write(run: Path, recorded: Recorded) -> None:
         sources=[DebugSource(path=source.path, text="\n".join(source.lines)) for source in recorded.sources],
         notes=list(recorded.problems),
     )
-    steps = recorded.observed.steps
     writer = EventFileWriter(run)
-    begin = float(recorded.observed.wall_times[0])
-    writer.add_event(Event(summary=Summary(value=[debug_catalog(catalog)])), begin)
+    writer.add_event(Event(summary=Summary(value=[debug_catalog(catalog)])), float(recorded.observed.wall_times[0]))
+    write_steps(writer, recorded)
+
+
+def write_steps(writer: EventFileWriter, recorded: Recorded) -> None:
+    """Write the steps of a recording, and end the file."""
+    steps = recorded.observed.steps
     begins = np.flatnonzero(np.diff(steps, prepend=np.nan) != 0).tolist()
     for begin, end in pairwise([*begins, len(steps)]):
         part = recorded.observations(begin, end)

@@ -118,8 +118,7 @@ export class MapView implements SubView, Held {
       if (filter !== this.#filter) this.rowCount = 0;
       this.#filter = filter;
       this.#key = key;
-      // In any order but that of the run, new data may move the rows.
-      this.#places = JSON.stringify([filter, order === "worst" && figure, order !== "run" && state.version]);
+      this.#places = JSON.stringify([filter, order === "worst" && [figure, state.version]]);
       if (other) this.stepCount = 0;
       void this.#ask();
     }
@@ -359,6 +358,7 @@ export class MapView implements SubView, Held {
     this.#asking?.abort();
     const asking = this.#asking = new AbortController();
     const places = this.#places;
+    const asked = this.#parameters();
     const layout = layOut(wide, high);
     const [first, last] = view.read(settings.steps).split(":");
     const rows = this.rowCount ? { row_begin: Math.floor(this.rows.begin), row_end: Math.ceil(this.rows.end) } : {};
@@ -370,14 +370,15 @@ export class MapView implements SubView, Held {
       columns: Math.min(Math.ceil(layout.plotWidth), 4000),
     };
     try {
-      const answer = await this.#api.ask<Answer>("map", { ...this.#parameters(), ...rows, ...steps, ...room }, {
+      const answer = await this.#api.ask<Answer>("map", { ...asked, ...rows, ...steps, ...room }, {
         signal: asking.signal,
       });
       if (asking.signal.aborted) return;
       this.#search.refuse(answer.search_problem);
       // Keep the earlier results while the user is typing.
       if (answer.search_problem) return this.#answer ? undefined : this.#say("The search expression cannot be used.");
-      [this.#answer, this.#answered] = [answer, places];
+      // In the order of the run, tensors that are seen later are the last rows.
+      [this.#answer, this.#answered] = [answer, asked.order === "run" ? places : `${places} ${answer.total}`];
       // The view may have been zoomed since the request.
       const wholeRows = this.rows.begin === 0 && this.rows.end >= this.rowCount;
       const wholeSteps = this.steps.begin === 0 && this.steps.end >= this.stepCount;
