@@ -267,8 +267,8 @@ def resolve(name: str, facts: Facts) -> Field | BuiltIn:
     field = (
         (_hparam(name, facts) or _metric(whole, facts))
         or (_hparam(name.removeprefix("hparam."), facts) or _metric(of_metric, facts))
-        or _metric_by_part([*whole, *of_metric], facts)
-        or (_metric(of_prefix, facts) or _metric_by_part(of_prefix, facts))
+        or _metric(of_prefix, facts)
+        or (_metric_by_part([*whole, *of_metric], facts) or _metric_by_part(of_prefix, facts))
     )
     if field is not None:
         return field

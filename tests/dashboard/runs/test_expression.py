@@ -140,6 +140,7 @@ def test_a_name_that_begins_like_what_it_is_means_itself() -> None:
         ("metric.max", {}, ["metric/a", "metric/b", "val/max"], MetricField("val/max", "last")),
         ("metric.max", {}, ["metric.max", "metric", "max"], MetricField("metric.max", "last")),
         ("metric.max", {}, ["metric"], MetricField("metric", "max")),
+        ("metric.max", {}, ["metric", "train/max", "val/max"], MetricField("metric", "max")),
         ("metric.max", {}, ["val/metric"], MetricField("val/metric", "max")),
         ("metric.metric.max", {}, ["metric", "max"], MetricField("metric", "max")),
         ("metric", {}, ["metric", "max"], MetricField("metric", "last")),
