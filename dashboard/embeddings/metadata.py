@@ -137,7 +137,7 @@ def _lines(content: bytes) -> list[str]:
 
 def _csv_lines(content: bytes, row_count: int) -> list[list[str]]:
     text = content.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
-    first = text.partition("\n")[0]
+    first = text.lstrip("\r\n").partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     rows = [line for line in lines if line]
@@ -145,11 +145,12 @@ def _csv_lines(content: bytes, row_count: int) -> list[list[str]]:
         return rows
     while not lines[-1]:
         lines.pop()
-    # In a single column, a blank line is an empty label, unless the other lines alone are those of the points, as with
-    # line ends "\r\r\n": Python's csv module writes them into text files on Windows.
+    # In a single column, a blank line is an empty label, unless the other lines alone are those of the points, or line
+    # ends are "\r\r\n": Python's csv module writes them into text files on Windows.
     fitting = (row_count, row_count + 1)
     blank_between_all = all(lines[::2]) and not any(lines[1::2])
-    if len(rows) in fitting and (blank_between_all or len(lines) not in fitting):
+    are_rows_fitting = len(rows) in fitting and (blank_between_all or len(lines) not in fitting)
+    if are_rows_fitting or (blank_between_all and b"\r\r\n" in content):
         return rows
     return [line or [""] for line in lines]
 

@@ -99,6 +99,8 @@ def test_blank_lines_of_csv_are_empty_labels_in_a_single_column(content: str, co
         ("name\r\r\ncat\r\r\ndog\r\r\nbird\r\r\n", 3, {"name": ["cat", "dog", "bird"]}),
         ("a\n\nb\n", 2, {"label": ["a", "b"]}),
         ("a\n\n\nb\nc\n", 3, {"label": ["a", "b", "c"]}),
+        ("cat\r\r\ndog\r\r\nbird\r\r\n", 4, {"label": ["cat", "dog", "bird", ""]}),
+        ("\ncat;tame\ndog;wild\n", 1, {"cat": ["dog"], "tame": ["wild"]}),
     ],
 )
 def test_blank_lines_of_csv_are_no_labels_if_the_points_have_the_other_lines(
