@@ -156,12 +156,16 @@ def _named_nodes(names: _Names, trace: Trace, by_name: Numbered[np.int32]) -> ND
     unnamed = unnamed[np.argsort(of_slice[unnamed], kind="stable")]
     turns = np.arange(len(unnamed)) - np.searchsorted(of_slice[unnamed], of_slice[unnamed])
     decoded, others = np.split(unnamed[np.argsort(turns, kind="stable")], [_MOST_DECODED])
+    noted: list[int] = []
     for slice_ in decoded.tolist():
-        nodes[slice_] = names.first(_notes(trace.arguments[slice_]))
+        if notes := _notes(trace.arguments[slice_]):
+            nodes[slice_] = names.first(notes)
+            noted.append(slice_)
     low = np.full(len(by_name.distinct), np.iinfo(np.int64).max)
     high = np.full(len(by_name.distinct), -1)
-    np.minimum.at(low, of_slice[decoded], nodes[decoded])
-    np.maximum.at(high, of_slice[decoded], nodes[decoded])
+    # A note that names no node of the graph counts too: others with the slice's name may be as foreign.
+    np.minimum.at(low, of_slice[noted], nodes[noted])
+    np.maximum.at(high, of_slice[noted], nodes[noted])
     nodes[others] = np.where(low == high, low, -1)[of_slice[others]]
     return nodes
 

@@ -203,6 +203,20 @@ def test_kernels_count_though_others_with_their_name_have_no_note_and_another_na
     assert (costs.matched, costs.unmatched, costs.unmatched_names) == (2, 9, ("loop", "gemm"))
 
 
+@pytest.mark.parametrize(("note", "matched"), [({}, 2), ({"tf_op": "unknown:Neg"}, 1)])
+def test_a_slice_without_a_note_leaves_the_node_of_its_name_to_those_that_are_not_decoded(
+    monkeypatch: pytest.MonkeyPatch, note: dict[str, str], matched: int
+) -> None:
+    monkeypatch.setattr(costs_module, "_MOST_DECODED", 2)
+    slices = [("gemm", note), ("gemm", {"tf_op": "other:Neg"}), ("gemm", {"tf_op": "other:Neg"})]
+    events = [
+        {"ph": "X", "pid": 1, "tid": 1, "ts": 10 * i, "name": name, "dur": 1, "args": args}
+        for i, (name, args) in enumerate(slices)
+    ]
+    costs = costs_of_trace(tree(NET), read_trace(json.dumps({"traceEvents": events}).encode(), name="t.trace.json"))
+    assert (costs.matched, costs.unmatched, costs.unmatched_names) == (matched, 3 - matched, ("gemm",))
+
+
 def test_graphs_are_compared_node_by_node() -> None:
     after = NET.replace("other Neg: x | FLOAT 2,3", "new Neg: x | FLOAT 2,3").replace("loss Mean:", "loss Sum:")
     found = compare(tree(NET), tree(after.replace("act Relu: net/y | FLOAT 2,4", "act Relu: x | DOUBLE 2,4")))
