@@ -250,6 +250,26 @@ def test_the_controls_of_a_diff_show_what_they_chose(serve: Serve, page: Page, l
     field.fill("14")
     field.press("Enter")
     expect_side("b", "2 of 2", "15")
+    held = hold_back(page, r"text/diff\?")
+    new.get_by_role("button", name="Previous step").click()
+    held.wait()
+    drag = "(input, at) => { input.value = at; input.dispatchEvent(new Event('input', { bubbles: true })); }"
+    slider.evaluate(drag, 1)
+    slider.evaluate(drag, 0)
+    held.release()
+    expect_side("b", "1 of 2", "5")
+    field.press("ArrowUp")
+    expect_side("b", "2 of 2", "15")
+    held = hold_back(page, r"text/diff\?")
+    new.get_by_role("button", name="Previous step").click()
+    held.wait()
+    slider.evaluate(drag, 1)
+    held.release()
+    expect(page.locator(".diff-body")).to_contain_text("b 5")
+    expect(slider).to_have_value("1")
+    slider.dispatch_event("change")
+    expect(page.locator(".diff-body")).to_contain_text("b 15")
+    expect_side("b", "2 of 2", "15")
 
 
 def test_a_diff_that_was_closed_stays_closed_when_late_answers_come(serve: Serve, page: Page, logdir: Path) -> None:

@@ -16,7 +16,8 @@ type Kind = keyof typeof SIGNS;
 interface Side extends EntryPlace {
   run: string;
 }
-type Sides = Record<"old" | "new", Side>;
+const SIDES = ["old", "new"] as const;
+type Sides = Record<typeof SIDES[number], Side>;
 
 let shown: Dialog | null = null;
 
@@ -82,7 +83,9 @@ class Dialog {
   #ask = 0;
   /** Counts the moves of each side, so that late answers are recognized. */
   #turns: Record<keyof Sides, number> = { old: 0, new: 0 };
-  readonly #controls: { element: HTMLElement; refresh: () => void }[];
+  /** The sides whose next place is being looked up. */
+  readonly #moving: Set<keyof Sides> = new Set();
+  readonly #controls: Record<keyof Sides, { element: HTMLElement; refresh: () => void }>;
 
   constructor(tag: string, runs: string[], sides: Sides) {
     this.#tag = tag;
@@ -97,7 +100,7 @@ class Dialog {
       ...this.#choices.map(({ element }) => element),
       iconButton("close", tip({ title: "Close", keys: ["Escape"] }), () => this.close(), 18),
     );
-    this.#controls = [this.#side("old"), this.#side("new")];
+    this.#controls = { old: this.#side("old"), new: this.#side("new") };
     this.#dialog.append(head, this.#sidesBox, this.#body);
     this.#dialog.addEventListener("close", () => {
       this.#dialog.remove();
@@ -116,6 +119,7 @@ class Dialog {
 
   async #load(): Promise<void> {
     const ask = this.#ask += 1;
+    const turns = { ...this.#turns };
     const { old, new: now } = this.#sides;
     const requested = {
       tag: this.#tag,
@@ -129,11 +133,17 @@ class Dialog {
     ));
     if (shown !== this || this.#ask !== ask) return;
     this.#found = found;
-    Object.assign(old, found.old);
-    Object.assign(now, found.new);
+    // A side that was moved meanwhile stays where it is: its own answer follows, unless it was moved back.
+    const unmoved = SIDES.filter((side) => {
+      const { run, index } = this.#sides[side];
+      const isBack = !this.#moving.has(side) && run === requested[`${side}_run`] &&
+        index === requested[`${side}_index`];
+      return isBack || this.#turns[side] === turns[side];
+    });
+    for (const side of unmoved) Object.assign(this.#sides[side], found[side]);
     view.write(settings.diff, [this.#tag, old.run, String(old.step), now.run, String(now.step)]);
-    for (const { refresh } of this.#controls) refresh();
-    if (!this.#sidesBox.firstChild) this.#sidesBox.append(...this.#controls.map(({ element }) => element));
+    for (const side of unmoved) this.#controls[side].refresh();
+    if (!this.#sidesBox.firstChild) this.#sidesBox.append(...SIDES.map((side) => this.#controls[side].element));
     this.#render();
   }
 
@@ -142,8 +152,10 @@ class Dialog {
     const one = this.#sides[name];
     const go = async (run: string, step: number) => {
       const turn = this.#turns[name] += 1;
+      this.#moving.add(name);
       const found = await choose(this.#tag, run, step);
       if (this.#turns[name] !== turn) return;
+      this.#moving.delete(name);
       if (found) Object.assign(one, found);
       runs.value = one.run;
       this.#load();
@@ -163,6 +175,7 @@ class Dialog {
       hint: () => one.run,
       move: (index) => {
         this.#turns[name] += 1;
+        this.#moving.delete(name);
         runs.value = one.run;
         one.index = index;
       },
