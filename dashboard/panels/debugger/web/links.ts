@@ -72,14 +72,17 @@ export const toScalars = (run: string, step: number): void => void showStep(run,
 
 /** Returns an action that shows a step on the Timeline, or null if the step was not profiled. */
 export function toTimeline(run: string, step: number): (() => void) | null {
-  const entry = profiledAtStep(run, step);
-  if (!entry) return null;
-  return () =>
+  const known = profiledAtStep(run, step);
+  if (!known) return null;
+  return () => {
+    // A better one may have become known since.
+    const entry = profiledAtStep(run, step) ?? known;
     view.open("timeline", {
       "timeline.trace": [entry.trace],
       "timeline.range": [rangeOf(entry)],
       "timeline.slice": [],
     });
+  };
 }
 
 /** Shows the operation or module in the Graph. */
