@@ -1,10 +1,12 @@
 """What is watched of a PyTorch model, and the observations of one step."""
 
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
+from types import FrameType
 from typing import Any, Final, Literal
 
 import torch
@@ -14,6 +16,8 @@ from stepscope.debug.torch_operations import Made
 from stepscope.summary.debugger.model import Observations
 
 Compiled = Literal["outside", "eager"]
+_HOOKED_STEP: Final = torch.optim.Optimizer.profile_hook_step(lambda: None).__code__
+"""The code that calls the hooks of an optimizer's step, in every class that has a ``step`` of its own."""
 _transformation: Final[Callable[[], Any]] = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: None)
 _MOST_LEAVES: Final = 64
 """Maximum number of tensors that are examined in one output."""
@@ -111,6 +115,17 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 def is_transformed() -> bool:
     """Return whether code runs inside of a transformation such as `torch.func.grad`, where no tensor has values."""
     return _transformation() is not None
+
+
+def is_nested_step(optimizer: torch.optim.Optimizer) -> bool:
+    """Return whether a hook is called for a step within a step of the optimizer: of its parent class, for example."""
+    running = 0
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and running < 2:
+        if frame.f_code is _HOOKED_STEP:
+            running += frame.f_locals["args"][0] is optimizer
+        frame = frame.f_back
+    return running == 2
 
 
 def is_measurable(value: torch.Tensor) -> bool:

@@ -24,7 +24,15 @@ from stepscope.debug.torch_health import dtype_name, stored
 from stepscope.debug.torch_live import LiveView
 from stepscope.debug.torch_modules import named_modules, note_of_compiled, unwrapped, without_wrapper
 from stepscope.debug.torch_operations import Operation, Operations
-from stepscope.debug.torch_step import Detail, Step, TorchOptions, is_measurable, is_transformed, tensors_in
+from stepscope.debug.torch_step import (
+    Detail,
+    Step,
+    TorchOptions,
+    is_measurable,
+    is_nested_step,
+    is_transformed,
+    tensors_in,
+)
 from stepscope.debug.watcher import Settings, Watcher
 
 
@@ -166,6 +174,8 @@ class TorchWatcher(Watcher):
         with self._turn:
             running, self._running = self._running, None
         self._before = {}
+        # An optimizer that raised did not say that its update is over.
+        self._in_update = ""
         mode, self._mode = self._mode, None
         if mode is not None:
             mode.__exit__(None, None, None)
@@ -238,6 +248,7 @@ class TorchWatcher(Watcher):
             running = self._running
             assert running is not None
             self._observe_parameters(running)
+            self._in_update = ""
             running.modules.append(path)
             if not chosen:
                 return
@@ -452,6 +463,8 @@ class TorchWatcher(Watcher):
     # --- the optimizer ---------------------------------------------------------------------------------------------
 
     def _is_ours(self, optimizer: torch.optim.Optimizer) -> bool:
+        if is_nested_step(optimizer):
+            return False
         if self.optimizer is None:
             # There is none yet, or it is gone, as in a program that makes a new one for a second part.
             held = (id(p) for group in optimizer.param_groups for p in group["params"])
@@ -477,15 +490,18 @@ class TorchWatcher(Watcher):
 
     def _watched_closure(self, running: Step, optimizer: str, closure: Callable[..., Any]) -> Callable[..., Any]:
         """Return a closure after which gradients are observed; the optimizer may call it several times."""
-        if running.has_parameters:
-            # With gradients of a pass before, it may change parameters before it calls the closure.
-            self._copy_parameters()
+        # It may change parameters before it calls the closure.
+        self._copy_parameters(self._parameters)
         self._observe_parameters(running)
+        is_called = False
         seen = range(0)
 
         @wraps(closure)
         def watched(*args: Any, **kwargs: Any) -> Any:
-            nonlocal seen
+            nonlocal is_called, seen
+            if not is_called:
+                is_called = True
+                self._drop_equal_copies()
             self._in_update = ""
             result = closure(*args, **kwargs)
             if self._running is running:
@@ -498,13 +514,18 @@ class TorchWatcher(Watcher):
 
         return watched
 
-    def _copy_parameters(self) -> None:
-        """Copy the parameters that have a gradient; those that got theirs earlier in the step were copied then."""
+    def _copy_parameters(self, parameters: Iterable[torch.nn.Parameter]) -> None:
+        """Copy those of the parameters that are trained, and were not copied before in the optimizer's step."""
         if self._options.updates:
             with self._measuring():
-                for parameter in self._parameters:
-                    if parameter.requires_grad and parameter.grad is not None and parameter not in self._before:
+                for parameter in parameters:
+                    if parameter.requires_grad and parameter not in self._before:
                         self._before[parameter] = parameter.detach().clone()
+
+    def _drop_equal_copies(self) -> None:
+        """Drop copies that can be made again later, so that they do not lie beside the activations of a closure."""
+        with self._measuring():
+            self._before = {p: old for p, old in self._before.items() if not (is_measurable(p) and _is_equal(p, old))}
 
     def _observe_gradients(self, optimizer: str, *, may_be_dropped: bool = False) -> None:
         """Observe gradients of parameters before the named optimizer uses them."""
@@ -518,7 +539,7 @@ class TorchWatcher(Watcher):
                     number = self._observe("backward", name, parameter.grad, may_be_dropped=may_be_dropped)
                     if number is not None and running.made.get(parameter.grad) is None:
                         running.made[parameter.grad] = number
-        self._copy_parameters()
+        self._copy_parameters(parameter for parameter in self._parameters if parameter.grad is not None)
         self._in_update = optimizer
 
     def _after_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
@@ -555,3 +576,7 @@ class TorchWatcher(Watcher):
             for key, value in state.items():
                 if isinstance(value, torch.Tensor) and (value.numel() > 1 or value.shape == parameter.shape):
                     self._observe("update", f"{name}/{key}", value)
+
+
+def _is_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return bool(torch.allclose(stored(one), stored(other), rtol=0, atol=0, equal_nan=True))

@@ -282,6 +282,103 @@ def test_an_update_includes_what_an_optimizer_changes_before_it_calls_the_closur
     ]
 
 
+def test_an_update_includes_what_an_optimizer_without_gradients_changes_before_it_calls_the_closure(
+    tmp_path: Path,
+) -> None:
+    class Extrapolating(torch.optim.Optimizer):  # type: ignore[misc]
+        """Moves on as in the step before, like a schedule-free optimizer."""
+
+        def step(self, closure: Any = None) -> None:
+            with torch.no_grad():
+                model.weight.sub_(1)
+            closure()
+            with torch.no_grad():
+                model.weight.sub_(model.weight.grad / 2)
+
+    model = times_four()
+    optimizer = Extrapolating(model.parameters(), {})
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = model(torch.ones(1, 1)).sum()
+        loss.backward()
+        return loss
+
+    with debug.watch(model, tmp_path, rules=[]):
+        optimizer.step(closure)
+    assert observed_means(recorded(tmp_path), "weight") == [
+        ("parameter", 0, 4.0),
+        ("backward", 0, 1.0),
+        ("update", 0, -1.5),
+    ]
+
+
+@pytest.mark.parametrize("has_nan", [False, True])
+@pytest.mark.parametrize("operations", [False, True])
+def test_parameters_that_a_closure_does_not_use_have_no_update(tmp_path: Path, operations: bool, has_nan: bool) -> None:
+    model = nn.ModuleDict({"odd": times_four(), "even": times_four()})
+    model_names = [name for name, _ in model.named_parameters()]
+    if has_nan:
+        with torch.no_grad():
+            model["even"].weight.fill_(math.nan)
+    optimizer = torch.optim.SGD(model.parameters(), 0.5)
+    with debug.watch(model, tmp_path, every=1, operations=operations, rules=[]):
+        for name in ("even", "odd"):
+
+            def closure(name: str = name) -> torch.Tensor:
+                optimizer.zero_grad()
+                loss = model[name](torch.ones(1, 1)).sum()
+                loss.backward()
+                return loss
+
+            optimizer.step(closure)
+    data = recorded(tmp_path)
+    found = data.observations(0, data.observation_count)
+    seen = [(data.tensors[tensor], step) for tensor, step in zip(found.tensors, found.steps, strict=True)]
+    updates = [(tensor.name, step) for tensor, step in seen if tensor.phase == "update" and tensor.name in model_names]
+    assert updates == [("even.weight", 0), ("odd.weight", 1)]
+
+
+def test_operations_after_an_optimizer_that_raised_are_not_part_of_its_update(tmp_path: Path) -> None:
+    class Strict(torch.optim.SGD):  # type: ignore[misc]
+        def step(self, closure: Any = None) -> None:
+            raise FloatingPointError
+
+    model = times_four()
+    optimizer = Strict(model.parameters(), 0.5)
+    with debug.watch(model, tmp_path, operations=True, rules=[]):
+        for function in (torch.exp, torch.sin):
+            function(model(torch.ones(1, 1))).sum().backward()
+            with pytest.raises(FloatingPointError):
+                optimizer.step()
+    phases = {t.op_type: (t.phase, t.module) for t in recorded(tmp_path).tensors}
+    assert (phases["aten.exp"], phases["aten.sin"]) == (("forward", ""), ("forward", ""))
+
+
+def test_a_step_that_calls_that_of_its_parent_class_is_one_step(tmp_path: Path) -> None:
+    class Own(torch.optim.SGD):  # type: ignore[misc]
+        def step(self, closure: Any = None) -> Any:
+            return super().step(closure)
+
+    model = times_four()
+    optimizer = Own(model.parameters(), 0.5)
+    # PyTorch calls hooks for the steps of classes that have been used themselves.
+    torch.optim.SGD(model.parameters(), 0.5)
+    with debug.watch(model, tmp_path, every=1, rules=[]):
+        for x in (1.0, 2.0):
+            optimizer.zero_grad()
+            model(torch.full((1, 1), x)).sum().backward()
+            optimizer.step()
+    assert observed_means(recorded(tmp_path), "weight") == [
+        ("parameter", 0, 4.0),
+        ("backward", 0, 1.0),
+        ("update", 0, -0.5),
+        ("parameter", 1, 3.5),
+        ("backward", 1, 2.0),
+        ("update", 1, -1.0),
+    ]
+
+
 def observed_means(data: RecordedData, name: str) -> list[tuple[str, int, float]]:
     found = data.observations(0, data.observation_count)
     means = found.figures[:, FIGURES.index("mean")].tolist()
