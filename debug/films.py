@@ -60,6 +60,7 @@ class FrameSink:
         self.every: Final = every
         self._live: Final = live
         self._closed = False
+        self._has_said_left_out = False
         live.add_sink(self)
 
     def take(self, frame: Frame) -> None:
@@ -67,6 +68,9 @@ class FrameSink:
         shown = [tensor for tensor in frame.tensors if matches(tensor.name, self.names)]
         if self._closed or not shown:
             return
+        if frame.left_out and not self._has_said_left_out:
+            self._has_said_left_out = True
+            _log.warning("%d shown arrays have no room in a frame. Choose some by `names`.", frame.left_out)
         try:
             self._write(frame, shown)
         except Exception as error:
@@ -77,9 +81,9 @@ class FrameSink:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Stop receiving; may be called again."""
-        self._closed = True
+        """Stop receiving, after what was shown of a step that has not ended; may be called again."""
         self._live.remove_sink(self)
+        self._closed = True
 
     def __enter__(self) -> Self:
         return self

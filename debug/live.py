@@ -76,12 +76,31 @@ class Frame:
     """The arrays shown in one step."""
 
     number: int
-    """Counts from 0, in each process."""
+    """Counts from 0: what viewers see in a process, or the steps since there are sinks."""
     step: int | None
     wall_time: float
     tensors: tuple[ShownTensor, ...]
     left_out: int
     """Number of arrays for which there was no room."""
+
+
+@dataclass
+class _Room:
+    """The room for arrays in a frame."""
+
+    most_bytes: int
+    used_bytes: int = 0
+    tensors: int = 0
+    left_out: int = 0
+    """Number of arrays for which there was none."""
+
+    def takes_one(self) -> bool:
+        """Take up the place of one array, or count it as left out."""
+        if self.tensors >= MOST_TENSORS or self.used_bytes >= self.most_bytes:
+            self.left_out += 1
+            return False
+        self.tensors += 1
+        return True
 
 
 class Sink(Protocol):
@@ -118,14 +137,23 @@ class LiveTensors:
         self._next_at = 0.0
         self._sinks: tuple[Sink, ...] = ()
         self._pending: dict[str, ShownTensor] = {}
-        self._pending_bytes = 0
-        self._left_out = 0
         self._seen: set[str] = set()
         self._collecting = False
         self._for_viewer = False
-        self._begun_at = 0.0
         self._steps = 0
+        self._step_began_at = 0.0
+        self._step_s = 0.0
+        """How long the last step took from its first array to its end."""
+        self._viewed_since = 0.0
         self._frames: deque[Frame] = deque()
+        self._unfinished: Frame | None = None
+        """What a viewer sees of a frame while its step takes long."""
+        self._unfinished_count = 0
+        """Number of arrays that had been offered then."""
+        self._unfinished_at = 0.0
+        """When a viewer may see more of it."""
+        self._rooms = _Room(0), _Room(0)
+        """For the arrays that sinks take, and for those that only a viewer sees."""
         self._number = -1
 
     # --- the program's side ----------------------------------------------------------------------------------------
@@ -144,20 +172,22 @@ class LiveTensors:
         with self._changed:
             if name in self._seen or len(self._seen) >= _MOST_NAMES:
                 self._end_step(None)
-            # A frame that begins within a step lacks the arrays before it: better than none if steps take very long.
-            may_begin = not self._seen or self._clock() - self._next_at > _PATIENCE_S
+            now = self._clock()
+            if not self._seen:
+                self._step_began_at = now
+            may_begin = not self._seen or self._is_awaited_within_step(now)
             self._seen.add(name)
-            if not self._collecting and not (may_begin and self._begin()):
+            if not self._collecting:
+                if not (may_begin and self._begin(now)):
+                    return
+            elif not self._for_viewer and may_begin and self._is_viewed(now):
+                self._begin_for_viewer(now)
+            room = self._room_for(name)
+            if room is None:
                 return
-            if not self._is_wanted(name):
-                return
-            most = self._request.most_bytes if not self._sinks else MOST_FRAME_BYTES
-            if len(self._pending) >= MOST_TENSORS or self._pending_bytes >= most:
-                self._left_out += 1
-                return
-        plane = laid_out(values, min(MOST_PIXELS, most))
+        plane = laid_out(values, min(MOST_PIXELS, room.most_bytes))
         with self._changed:
-            self._pending_bytes += plane.values.size
+            room.used_bytes += plane.values.size
             place = name.rpartition("/")[0] if section is None else section
             self._pending[name] = ShownTensor(name, place[:MOST_NAME], plane)
 
@@ -170,47 +200,87 @@ class LiveTensors:
     def add_sink(self, sink: Sink) -> None:
         """Send frames to a sink from now on."""
         with self._changed:
+            if not self._sinks:
+                self._steps = 0
             self._sinks = (*self._sinks, sink)
             self.active = True
 
     def remove_sink(self, sink: Sink) -> None:
-        """Stop sending frames to a sink."""
+        """Stop sending frames to a sink, after what was offered of a step that has not ended."""
         with self._changed:
-            self._sinks = tuple(each for each in self._sinks if each is not sink)
+            others = tuple(each for each in self._sinks if each is not sink)
+            if len(others) == len(self._sinks):
+                return
+            self._sinks = others
+            if not self._collecting:
+                return
+            if self._pending and self._is_due(sink):
+                sink.take(self._frame_of_sinks(None))
+            if not others and not self._for_viewer:
+                self._collecting = False
+                self._pending = {}
+                self._seen.clear()
 
-    def _begin(self) -> bool:
-        """Begin a frame if one is due, and return whether it is."""
-        now = self._clock()
-        looked_at = now < self._until and self._request.rate > 0
-        if not looked_at and not self._sinks:
+    def _is_awaited_within_step(self, now: float) -> bool:
+        """Return whether a frame that lacks the step's arrays before it is better than none: a viewer came after them,
+        or the step takes longer than the one before.
+        """
+        is_late = self._step_began_at < self._viewed_since or now - self._step_began_at > self._step_s + _PATIENCE_S
+        return is_late and now - max(self._next_at, self._viewed_since) > _PATIENCE_S
+
+    def _is_viewed(self, now: float) -> bool:
+        return now < self._until and self._request.rate > 0
+
+    def _begin(self, now: float) -> bool:
+        """Begin a frame if one is due before the step will end, and return whether it is."""
+        if not self._is_viewed(now) and not self._sinks:
             self.active = now < self._until
-            self._frames.clear()
+            self._forget_frames()
             return False
-        self._begun_at = now
-        self._for_viewer = looked_at and now >= self._next_at
-        self._collecting = self._for_viewer or any(self._steps % sink.every == 0 for sink in self._sinks)
+        self._rooms = _Room(MOST_FRAME_BYTES), _Room(self._request.most_bytes)
+        self._for_viewer = False
+        if self._is_viewed(now) and now + self._step_s >= self._next_at:
+            self._begin_for_viewer(now)
+        self._collecting = self._for_viewer or any(map(self._is_due, self._sinks))
         return self._collecting
 
-    def _is_wanted(self, name: str) -> bool:
-        patterns = [self._request.names if self._clock() < self._until else "", *(sink.names for sink in self._sinks)]
-        return any(matches(name, pattern) for pattern in patterns)
+    def _begin_for_viewer(self, now: float) -> None:
+        self._for_viewer = True
+        self._unfinished_at = now + _PATIENCE_S
+
+    def _is_due(self, sink: Sink) -> bool:
+        return self._steps % sink.every == 0
+
+    def _room_for(self, name: str) -> _Room | None:
+        """Return the room for an array, of which viewers and sinks take none from each other; None if there is none."""
+        of_sinks, of_viewer = self._rooms
+        is_taken = any(self._is_due(sink) and matches(name, sink.names) for sink in self._sinks)
+        if is_taken and of_sinks.takes_one():
+            return of_sinks
+        is_viewed = self._for_viewer and matches(name, self._request.names)
+        return of_viewer if is_viewed and of_viewer.takes_one() else None
+
+    def _frame_of_sinks(self, step: int | None) -> Frame:
+        """Return what sinks see of the running step; its number counts steps."""
+        return Frame(self._steps, step, time.time(), tuple(self._pending.values()), self._rooms[0].left_out)
 
     def _end_step(self, step: int | None) -> None:
-        self._seen.clear()
-        steps, self._steps = self._steps, self._steps + 1
+        if self._seen:
+            self._step_s = self._clock() - self._step_began_at
+            self._seen.clear()
+        of_sinks, due = self._frame_of_sinks(step), tuple(filter(self._is_due, self._sinks))
+        self._steps += 1
         if not self._collecting:
             return
         self._collecting = False
-        tensors, self._pending, self._pending_bytes = tuple(self._pending.values()), {}, 0
-        left_out, self._left_out = self._left_out, 0
-        if not tensors and not left_out:
-            return
-        self._number += 1
-        frame = Frame(self._number, step, time.time(), tensors, left_out)
-        for sink in self._sinks:
-            if steps % sink.every == 0:
-                sink.take(frame)
-        if self._for_viewer:
+        self._unfinished, self._unfinished_count = None, 0
+        self._pending = {}
+        for sink in due:
+            sink.take(of_sinks)
+        left_out = self._rooms[1].left_out
+        if self._for_viewer and (of_sinks.tensors or left_out):
+            self._number += 1
+            frame = replace(of_sinks, number=self._number, left_out=left_out)
             self._next_at = self._clock() + 1 / max(self._request.rate, 1e-3)
             self._keep(frame)
             self._changed.notify_all()
@@ -220,6 +290,10 @@ class LiveTensors:
         held = sum(_size(kept) for kept in self._frames)
         while len(self._frames) > 1 and (len(self._frames) > self._request.window or held > MOST_HISTORY_BYTES):
             held -= _size(self._frames.popleft())
+
+    def _forget_frames(self) -> None:
+        self._frames.clear()
+        self._unfinished, self._unfinished_count = None, 0
 
     # --- the viewer's side -----------------------------------------------------------------------------------------
 
@@ -234,26 +308,50 @@ class LiveTensors:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise RefusalError(400, f"the request cannot be used: {error}.") from None
         with self._changed:
+            now = self._clock()
             if request.names != self._request.names:
-                self._frames.clear()
+                self._forget_frames()
+            if now >= self._until:
+                self._viewed_since = now
             self._request = request
-            self._until = self._clock() + FORGOTTEN_AFTER_S
+            self._until = now + FORGOTTEN_AFTER_S
             self.active = True
-            self._next_at = min(self._next_at, self._clock() + 1 / max(request.rate, 1e-3))
+            self._next_at = min(self._next_at, now + 1 / max(request.rate, 1e-3))
             self._changed.wait_for(lambda: self._latest(request) is not None, request.wait_ms / 1000)
-            if self._latest(request) is None and self._pending and self._clock() - self._begun_at > _PATIENCE_S:
-                self._end_step(None)
+            if self._latest(request) is None and self._for_viewer and self._clock() > self._unfinished_at:
+                self._show_unfinished()
             latest = self._latest(request)
-            frames = tuple(self._frames)
+            frames = self._history()
         if latest is None:
             return {"number": request.after, "tensors": None}
         return frame_message(latest, frames, request)
 
     def _latest(self, request: LiveRequest) -> Frame | None:
         """Return the newest frame, unless the viewer has it or requests none."""
-        if not self._frames or request.rate == 0 or self._frames[-1].number == request.after:
-            return None
-        return self._frames[-1]
+        newest = self._unfinished or (self._frames[-1] if self._frames else None)
+        return None if newest is None or request.rate == 0 or newest.number == request.after else newest
+
+    def _show_unfinished(self) -> None:
+        """Let viewers see the arrays that a long step has offered so far, and the others as they were before."""
+        if len(self._pending) == self._unfinished_count:
+            return
+        before = {tensor.name: tensor for tensor in self._frames[-1].tensors} if self._frames else {}
+        known = before | self._pending
+        shown = {name: tensor for name, tensor in known.items() if matches(name, self._request.names)}
+        size = sum(tensor.plane.values.size for tensor in shown.values())
+        if len(shown) > MOST_TENSORS or size > self._request.most_bytes:
+            shown = self._pending
+        self._number += 1
+        self._unfinished = Frame(self._number, None, time.time(), tuple(shown.values()), self._rooms[1].left_out)
+        self._unfinished_count = len(self._pending)
+        self._unfinished_at = self._clock() + max(_PATIENCE_S, 1 / max(self._request.rate, 1e-3))
+
+    def _history(self) -> tuple[Frame, ...]:
+        """Return the last frames; of an unfinished one, only the arrays that are new in it."""
+        if self._unfinished is None:
+            return tuple(self._frames)
+        new = tuple(tensor for tensor in self._unfinished.tensors if self._pending.get(tensor.name) is tensor)
+        return (*self._frames, replace(self._unfinished, tensors=new))[-self._request.window :]
 
 
 def matches(name: str, patterns: str) -> bool:

@@ -11,7 +11,7 @@ from PIL import Image
 from stepscope import open_logdir
 from stepscope.debug import films
 from stepscope.debug.films import film, picture, record_images
-from stepscope.debug.live import LiveTensors, ShownTensor
+from stepscope.debug.live import MOST_TENSORS, LiveTensors, ShownTensor
 from stepscope.debug.pictures import laid_out
 from stepscope.summary import SummaryWriter
 from stepscope.summary.errors import UserError
@@ -62,6 +62,37 @@ def test_arrays_are_images_of_the_run(tmp_path: Path) -> None:
     assert series["live/layer/weight"].steps.tolist() == [0, 3, 6]
     image = series["live/layer/weight"].read(2)
     assert (image.width, image.height) == (64, 64)
+
+
+def test_steps_without_an_end_are_all_in_their_film_and_in_no_other(tmp_path: Path) -> None:
+    live = LiveTensors()
+    for name in ("first", "second"):
+        with film(tmp_path / f"{name}.gif", live=live):
+            for step in range(3):
+                live.offer(name, np.full((2, 200 * (1 + (name == "first"))), step))
+    for name, width in (("first", 404), ("second", 204)):
+        with Image.open(tmp_path / f"{name}.gif") as opened:
+            assert (opened.n_frames, opened.width) == (3, width)  # type: ignore[attr-defined]
+
+
+def test_steps_of_images_are_the_same_whether_somebody_looks_or_not(tmp_path: Path) -> None:
+    live = LiveTensors(lambda: 100.0)
+    with SummaryWriter(tmp_path) as writer, record_images(writer, every=2, live=live):
+        for step in range(7):
+            if step == 3:
+                live.answer(b'{"wait_ms": 0}')
+            live.offer("a", np.eye(2) * step)
+    assert open_logdir(tmp_path).runs["."].series["live/a"].steps.tolist() == [0, 2, 4, 6]
+
+
+def test_a_film_says_that_a_frame_has_no_room_for_some_arrays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    live = LiveTensors()
+    with film(tmp_path / "weights.gif", live=live):
+        for _ in range(2):
+            for number in range(MOST_TENSORS + 2):
+                live.offer(f"a{number}", np.zeros(1))
+    assert caplog.messages[0] == "2 shown arrays have no room in a frame. Choose some by `names`."
+    assert [message for message in caplog.messages if "in a frame" in message] == caplog.messages[:1]
 
 
 def test_an_array_larger_than_a_film_is_thinned_out(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 
 from stepscope.debug import showing
 from stepscope.debug.films import FrameSink
-from stepscope.debug.live import FORGOTTEN_AFTER_S, Frame, LiveTensors, ShownTensor, matches
+from stepscope.debug.live import FORGOTTEN_AFTER_S, MOST_TENSORS, Frame, LiveTensors, ShownTensor, matches
 from stepscope.debug.pictures import HIGHEST, LOWEST, NOT_FINITE
 from stepscope.profiler.capture_routes import RefusalError
 from stepscope.profiler.client import Address, CaptureError, Client
@@ -127,17 +127,114 @@ def test_a_frame_that_is_due_within_a_step_begins_with_the_next() -> None:
     assert (answer["step"], [name for _, name, _ in shown(answer)]) == (2, ["a", "b"])
 
 
-def test_in_a_step_that_takes_long_a_frame_begins_when_it_is_overdue() -> None:
+def test_a_frame_that_would_be_due_within_a_long_step_begins_with_it() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live, rate=2)
+    frames = []
+    for step in range(4):
+        for name in "ab":
+            live.offer(name, np.zeros(2))
+            clock.now += 2
+        live.end_step(step)
+        answer = ask(live, rate=2)
+        frames.append((answer["step"], [name for _, name, _ in shown(answer)]))
+    assert frames == [(step, ["a", "b"]) for step in range(4)]
+
+
+def test_a_viewer_who_comes_within_a_long_step_sees_its_rest() -> None:
     clock = Clock()
     live = LiveTensors(clock)
     ask(live, rate=2)
     live.offer("a", np.zeros(2))
     live.end_step(0)
-    live.offer("a", Untouchable())
-    clock.now += 2
-    live.offer("b", np.zeros(2))
+    live.offer("a", np.zeros(2))
+    clock.now += FORGOTTEN_AFTER_S
+    ask(live, rate=2)
+    for name in "bc":
+        clock.now += 0.8
+        live.offer(name, np.zeros(2))
     live.end_step(1)
-    assert [name for _, name, _ in shown(ask(live, rate=2))] == ["b"]
+    answer = ask(live, rate=2)
+    assert (answer["step"], [name for _, name, _ in shown(answer)]) == (1, ["c"])
+
+
+def test_a_step_that_takes_much_longer_than_the_one_before_is_seen_in_part() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live, rate=1)
+    live.offer("a", np.zeros(2))
+    live.end_step(0)
+    for name in ("a", "val/a", "val/b"):
+        live.offer(name, np.zeros(2))
+        clock.now += 1.2
+    live.end_step(1)
+    answer = ask(live, rate=1)
+    assert (answer["step"], [name for _, name, _ in shown(answer)]) == (1, ["val/b"])
+
+
+def test_a_viewer_who_comes_within_a_long_step_of_a_film_sees_its_rest() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    with Taken("a", 1, live) as film:
+        live.offer("a", np.zeros(2))
+        clock.now += 1
+        ask(live)
+        for name in "bc":
+            clock.now += 0.8
+            live.offer(name, np.zeros(2))
+        clock.now += 2
+        assert [name for _, name, _ in shown(ask(live))] == ["a", "c"]
+        live.end_step(0)
+    assert film.names_taken == ["a"]
+
+
+def test_a_viewer_takes_no_room_from_a_film() -> None:
+    live = LiveTensors(Clock())
+    ask(live)
+    with Taken("z", 1, live) as film:
+        for number in range(MOST_TENSORS):
+            live.offer(f"a{number}", np.zeros(1))
+        live.offer("z", np.zeros(1))
+        live.end_step(0)
+    assert (film.names_taken, ask(live)["left_out"]) == (["z"], 0)
+
+
+def test_a_film_takes_no_room_from_a_viewer() -> None:
+    live = LiveTensors(Clock())
+    ask(live, names="z")
+    with Taken("*", 1, live):
+        for number in range(MOST_TENSORS + 2):
+            live.offer(f"a{number}", np.zeros(1))
+        live.offer("z", np.zeros(1))
+        live.end_step(0)
+    answer = ask(live, names="z")
+    assert (len(shown(answer)), answer["left_out"]) == (1, 0)
+
+
+def test_arrays_of_a_long_step_are_seen_before_it_ends_among_the_others() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live, scaling="fixed")
+    with Taken("*", 1, live) as film:
+        for value in (0.0, 1.0):
+            live.offer("a", np.array([value]))
+            live.offer("b", np.array([value]))
+            if value == 0:
+                live.end_step(0)
+                clock.now += 1
+        assert (ask(live, scaling="fixed")["step"], film.names_taken) == (0, ["a", "b"])
+        clock.now += 2
+        unfinished = ask(live, scaling="fixed", after=0)
+        assert (unfinished["step"], shown(unfinished)) == (None, [("", "a", [HIGHEST]), ("", "b", [HIGHEST])])
+        assert ask(live, after=unfinished["number"])["tensors"] is None
+        live.offer("c", np.zeros(1))
+        clock.now += 2
+        assert [name for _, name, _ in shown(ask(live, after=unfinished["number"]))] == ["a", "b", "c"]
+        assert film.names_taken == ["a", "b"]
+        live.end_step(1)
+        assert ask(live)["step"] == 1
+    assert film.names_taken == ["a", "b", "a", "b", "c"]
 
 
 def test_a_viewer_that_stays_away_is_forgotten() -> None:
