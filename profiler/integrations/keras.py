@@ -13,19 +13,19 @@ import os
 import sys
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from traceback import walk_stack
-from types import FrameType
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from types import CodeType, FrameType
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from google.protobuf import text_format
 from numpy.typing import NDArray
 
 from stepscope.profiler.process import _process, annotate, start, step, stop
-from stepscope.profiler.session import Session
 from stepscope.summary.errors import UserError
 from stepscope.summary.kinds.histogram import histogram_of_equal_buckets
 from stepscope.summary.proto.projector_pb2 import ProjectorConfig
@@ -125,8 +125,8 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
         """Write the graph and the projector's configuration; stop the recording of a `fit` that was interrupted."""
         recorded = StepscopeCallback._recorded
-        if recorded is not None and (recorded.callback is self or not recorded.runs()):
-            recorded.callback._stop_recording()
+        if recorded is not None and (recorded.callback() is self or not recorded.runs()):
+            recorded.stop()
         self._batch_scope = None
         self._batch = 0
         self._fitting = True
@@ -171,8 +171,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         """Start a recording if it is due, and begin a step of a recording."""
         self._batch += 1
         if self._profiled is not None and self._batch == self._profiled[0]:
-            caller = sys._getframe(1)
-            self._start_recording(caller.f_back or caller)
+            self._start_recording()
         elif self._records():
             step(self._batch)
         if self._records():
@@ -284,36 +283,71 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
 
     def _records(self) -> bool:
         recorded = StepscopeCallback._recorded
-        return recorded is not None and recorded.callback is self and recorded.session is _process.session
+        return recorded is not None and recorded.callback() is self and recorded.is_recording()
 
-    def _start_recording(self, fit: FrameType) -> None:
+    def _start_recording(self) -> None:
         try:
             start(os.path.join(self.log_dir, "train"), first_step=self._batch)
-            StepscopeCallback._recorded = _RecordedFit(self, fit, _process.session)
         except (UserError, OSError) as error:
             _logger.error("batch %d is not recorded: %s", self._batch, error)
+        else:
+            StepscopeCallback._recorded = _RecordedFit(self, *_fit_around(sys._getframe(1)), self._batch)
 
     def _stop_recording(self) -> None:
         recorded = StepscopeCallback._recorded
-        if recorded is None or recorded.callback is not self:
-            return
-        StepscopeCallback._recorded = None
-        try:
-            if recorded.session is _process.session:
-                stop()
-        except (UserError, OSError) as error:
-            _logger.error("the recording that ended with batch %d is lost: %s", self._batch, error)
+        if recorded is not None and recorded.callback() is self:
+            recorded.stop()
 
 
-class _RecordedFit(NamedTuple):
-    callback: StepscopeCallback
-    fit: FrameType
-    session: Session | None
+class _RecordedFit:
+    """A `fit` that is recorded; keeps nothing of it alive, as it may be interrupted."""
+
+    def __init__(self, callback: StepscopeCallback, callbacks: Any, code: CodeType | None, first_batch: int) -> None:
+        session = _process.session
+        self.callback: Final = weakref.ref(callback)
+        self._callbacks: Final = None if callbacks is None else weakref.ref(callbacks)
+        self._code: Final = code
+        self._session: Final = None if session is None else weakref.ref(session)
+        self._first_batch: Final = first_batch
 
     def runs(self) -> bool:
         """Return whether `fit` is on the stack of any thread; others may run beside it, or in its callbacks."""
-        stacks = (walk_stack(top) for top in sys._current_frames().values())
-        return any(frame is self.fit for stack in stacks for frame, _ in stack)
+        callbacks = self._callbacks and self._callbacks()
+        if callbacks is None:
+            return False
+        frames = (frame for top in sys._current_frames().values() for frame, _ in walk_stack(top))
+        return any(
+            value is callbacks
+            for frame in frames
+            if frame.f_code is self._code
+            for value in list(frame.f_locals.values())
+        )
+
+    def is_recording(self) -> bool:
+        """Return whether the recording has not been stopped."""
+        session = self._session and self._session()
+        return session is not None and session is _process.session
+
+    def stop(self) -> None:
+        """Stop the recording, unless it was stopped by others."""
+        StepscopeCallback._recorded = None
+        try:
+            if self.is_recording():
+                stop()
+        except (UserError, OSError) as error:
+            _logger.error("the recording that began with batch %d is lost: %s", self._first_batch, error)
+
+
+def _fit_around(frame: FrameType) -> tuple[Any, CodeType | None]:
+    """Return the list of callbacks of the innermost `fit` on a stack, and the code of `fit`; None if there is none."""
+    callbacks = None
+    for caller, _ in walk_stack(frame):
+        owner = caller.f_locals.get("self")
+        if callbacks is not None and owner is not callbacks:
+            return callbacks, caller.f_code
+        if callbacks is None and isinstance(owner, keras.callbacks.CallbackList):
+            callbacks = owner
+    return callbacks, None
 
 
 def profiled_batches(profile_batch: int | str | Sequence[int]) -> tuple[int, int] | None:

@@ -1,7 +1,9 @@
+import gc
 import gzip
 import json
 import logging
 import os
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -353,12 +355,43 @@ class FittingAnother(keras.callbacks.Callback):  # type: ignore[misc]
             fit(self.callback, epochs=1)
 
 
+def test_nothing_of_an_interrupted_training_is_kept(tmp_path: Path) -> None:
+    callback = StepscopeCallback(tmp_path, write_graph=False, profile_batch=(2, 3))
+    with pytest.raises(KeyboardInterrupt):
+        fit(callback, also=[Interrupting()])
+    model = weakref.ref(callback.model)
+    del callback
+    gc.collect()
+    assert model() is None
+    profiler.stop()
+
+
+def test_a_list_of_callbacks_that_the_program_keeps_is_no_training_that_runs(tmp_path: Path) -> None:
+    model = dense_model()
+    recorded, second = (
+        StepscopeCallback(tmp_path / name, write_graph=False, profile_batch=(2, 3)) for name in ("first", "second")
+    )
+    callbacks = keras.callbacks.CallbackList([recorded, Interrupting()], model=model, epochs=2)
+    model.compile("sgd", "mse")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(FEATURES, TARGETS, batch_size=4, epochs=2, verbose=0, callbacks=callbacks)
+    fit(second)
+    assert callbacks is not None
+    assert sorted(recorded_steps(tmp_path)) == [["ProfilerStep#2"], ["ProfilerStep#2", "ProfilerStep#3"]]
+
+
+class Derived(StepscopeCallback):
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        super().on_train_batch_begin(batch, logs)
+
+
+@pytest.mark.parametrize("of_class", [StepscopeCallback, Derived])
 @pytest.mark.parametrize("in_thread", [False, True])
 def test_a_training_leaves_the_recording_of_another_that_still_runs_alone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, in_thread: bool
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, in_thread: bool, of_class: type[StepscopeCallback]
 ) -> None:
-    outer = StepscopeCallback(tmp_path / "outer", write_graph=False, profile_batch=(2, 5))
-    inner = StepscopeCallback(tmp_path / "inner", write_graph=False, profile_batch=(1, 2))
+    outer = of_class(tmp_path / "outer", write_graph=False, profile_batch=(2, 5))
+    inner = of_class(tmp_path / "inner", write_graph=False, profile_batch=(1, 2))
     with caplog.at_level(logging.ERROR):
         fit(outer, also=[FittingAnother(inner, in_thread)])
     assert [message.partition(":")[0] for message in caplog.messages] == ["batch 1 is not recorded"]
