@@ -1,18 +1,104 @@
 """State of a thread or asyncio task: the default writer and step, whether to record, and the name scope."""
 
 import re
+import sys
+import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
 from stepscope.summary.arguments import checked_name, checked_number, checked_step
 from stepscope.summary.v2.base import SummaryWriter
 
-DEFAULT_WRITER: Final[ContextVar[SummaryWriter | None]] = ContextVar("default_writer", default=None)
-DEFAULT_STEP: Final[ContextVar[Any]] = ContextVar("default_step", default=None)
-_RECORDS: Final[ContextVar[Any]] = ContextVar("records", default=True)
-_SCOPE: Final[ContextVar[str]] = ContextVar("scope", default="")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _State(Generic[T]):
+    value: T
+    block: "_Block[T] | None"
+    """The innermost block that the value was set in."""
+
+
+class _Block(Generic[T]):
+    def __init__(self, outside: _State[T]) -> None:
+        self.outside: Final = outside
+        self.is_over = False
+        """Whether it ended elsewhere than where it began."""
+        self._thread: Final = threading.get_ident()
+        task = _running_task()
+        self._task: Final = None if task is None else weakref.ref(task)
+
+    def is_here(self) -> bool:
+        """Return whether the running thread and task are those in which the block began."""
+        task = self._task and self._task()
+        return self._thread == threading.get_ident() and _running_task() is task
+
+
+class Scoped(Generic[T]):
+    """A value of each thread and asyncio task; what is set in a block lasts until its end.
+
+    The end may come in another task, as when an asynchronous generator is closed that its caller abandoned. Tasks and
+    threads that began in the block with a copy of its context keep the value.
+    """
+
+    def __init__(self, name: str, default: T) -> None:
+        self._initial: Final = _State(default, None)
+        self._state: Final[ContextVar[_State[T]]] = ContextVar(name)
+
+    def get(self) -> T:
+        """Return the value."""
+        return self._current().value
+
+    def set(self, value: T) -> None:
+        """Set the value."""
+        self._state.set(_State(value, self._current().block))
+
+    @contextmanager
+    def within(self, value: T) -> Iterator[None]:
+        """Set the value in a ``with`` block."""
+        block = _Block(self._current())
+        self._state.set(_State(value, block))
+        try:
+            yield
+        finally:
+            self._end(block)
+
+    def _current(self) -> _State[T]:
+        known = state = self._state.get(self._initial)
+        while state.block is not None and state.block.is_over and state.block.is_here():
+            state = state.block.outside
+        if state is not known:
+            self._state.set(state)
+        return state
+
+    def _end(self, block: _Block[T]) -> None:
+        state = self._state.get(self._initial)
+        while state.block is not None and state.block is not block:
+            state = state.block.outside
+        if state.block is block:
+            self._state.set(block.outside)
+        block.is_over = state.block is not block or not block.is_here()
+
+
+def _running_task() -> Any:
+    # Without the module there are no tasks; importing it takes a while.
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return None
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+DEFAULT_WRITER: Final = Scoped[SummaryWriter | None]("default_writer", None)
+DEFAULT_STEP: Final = Scoped[Any]("default_step", None)
+_RECORDS: Final = Scoped[Any]("records", True)
+_SCOPE: Final = Scoped("scope", "")
 """Ends with a slash, unless it is empty."""
 
 _ILLEGAL_IN_SCOPES: Final = re.compile(r"[^-_/.A-Za-z0-9]")
@@ -31,12 +117,8 @@ def record_if(condition: bool | Callable[[], Any] | Any) -> Iterator[None]:
     """
     if not callable(condition):
         _is_true(condition)
-    before = _RECORDS.get()
-    _RECORDS.set(condition)
-    try:
+    with _RECORDS.within(condition):
         yield
-    finally:
-        _RECORDS.set(before)
 
 
 def should_record_summaries() -> bool:
@@ -100,13 +182,9 @@ def name_scope(name: str) -> Iterator[str]:
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a scope must be a string, got {type(name).__name__}")
-    before = _SCOPE.get()
-    scope = name if not name or name.endswith("/") else f"{before}{name}/"
-    _SCOPE.set(scope)
-    try:
+    scope = name if not name or name.endswith("/") else f"{_SCOPE.get()}{name}/"
+    with _SCOPE.within(scope):
         yield scope
-    finally:
-        _SCOPE.set(before)
 
 
 @contextmanager

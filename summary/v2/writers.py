@@ -1,7 +1,7 @@
 """Writers in the style of TensorFlow 2."""
 
 import os
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from stepscope.summary.arguments import checked_number
 from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.tensorflow_compat import checked_log_dir, checked_suffix, longest_wait, whole_number
 from stepscope.summary.v2.base import SummaryWriter
-from stepscope.summary.v2.state import DEFAULT_STEP, DEFAULT_WRITER, set_step
+from stepscope.summary.v2.state import DEFAULT_STEP, DEFAULT_WRITER, set_step, step_of
 
 
 class FileSummaryWriter(SummaryWriter):
@@ -24,7 +24,10 @@ class FileSummaryWriter(SummaryWriter):
         return _Defaults(self, step)
 
     def set_as_default(self, step: Any = None) -> None:
-        self.as_default(step).__enter__()
+        self.open_file()
+        if step is not None:
+            set_step(step)
+        DEFAULT_WRITER.set(self)
 
     def init(self) -> None:
         self.open_file()
@@ -132,14 +135,15 @@ class _Defaults(AbstractContextManager[SummaryWriter]):
     def __init__(self, writer: SummaryWriter, step: Any) -> None:
         self._writer: Final = writer
         self._step: Final = step
-        self._writer_before: SummaryWriter | None = None
-        self._step_before: Any = None
+        self._blocks: Final[list[ExitStack]] = []
 
     def __enter__(self) -> SummaryWriter:
-        self._writer_before, self._step_before = DEFAULT_WRITER.get(), DEFAULT_STEP.get()
+        block = ExitStack()
         if self._step is not None:
-            set_step(self._step)
-        DEFAULT_WRITER.set(self._writer)
+            step_of(self._step)
+            block.enter_context(DEFAULT_STEP.within(self._step))
+        block.enter_context(DEFAULT_WRITER.within(self._writer))
+        self._blocks.append(block)
         return self._writer
 
     def __exit__(
@@ -148,9 +152,7 @@ class _Defaults(AbstractContextManager[SummaryWriter]):
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        DEFAULT_WRITER.set(self._writer_before)
-        if self._step is not None:
-            DEFAULT_STEP.set(self._step_before)
+        self._blocks.pop().close()
         self._writer.flush()
 
 

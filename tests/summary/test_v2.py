@@ -6,7 +6,7 @@ import io
 import re
 import threading
 import wave
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
 from stepscope.summary.proto.hparams_pb2 import HParamsPluginData
 from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
-from stepscope.summary.v2 import hp
+from stepscope.summary.v2 import hp, state
 
 GRAPH = GraphDef(node=[NodeDef(name="x", op="Const")])
 ANYTHING: Any = object()
@@ -443,6 +443,89 @@ def test_tasks_have_defaults_of_their_own(run: Path) -> None:
     asyncio.run(both())
     tf_summary.flush()
     assert sorted(points(run)) == [(1, "a", 1.0), (2, "a", 2.0)]
+
+
+def test_blocks_that_end_in_another_context_leave_nothing_where_they_began(tmp_path: Path) -> None:
+    async def letters(closed: asyncio.Event) -> AsyncIterator[str]:
+        writer = tf_summary.create_file_writer(tmp_path / "abandoned")
+        try:
+            with writer.as_default(step=5), tf_summary.record_if(False), tf_summary.name_scope("inner"):
+                tf_summary.experimental.set_step(6)
+                yield "a"
+        finally:
+            closed.set()
+
+    async def abandon() -> None:
+        closed = asyncio.Event()
+        async for _ in letters(closed):
+            break
+        await closed.wait()
+        tf_summary.scalar("t", 1.0)
+
+    with tf_summary.create_file_writer(tmp_path / "own").as_default(step=1), tf_summary.name_scope("outer"):
+        asyncio.run(abandon())
+    runs = open_logdir(tmp_path).runs
+    assert {name: {tag: one.steps.tolist() for tag, one in run.series.items()} for name, run in runs.items()} == {
+        "abandoned": {},
+        "own": {"outer/t": [1]},
+    }
+
+
+def test_a_block_stays_when_an_older_one_ends_elsewhere_and_tasks_keep_what_they_began_with(tmp_path: Path) -> None:
+    async def letters(writer: tf_summary.SummaryWriter, closed: asyncio.Event) -> AsyncIterator[str]:
+        try:
+            with writer.as_default(step=5), tf_summary.record_if(False):
+                yield "a"
+        finally:
+            closed.set()
+
+    async def write_later(tag: str, ended: asyncio.Event) -> None:
+        await ended.wait()
+        tf_summary.scalar(tag, 1.0)
+
+    async def work(first: tf_summary.SummaryWriter, second: tf_summary.SummaryWriter) -> None:
+        closed, ended = asyncio.Event(), asyncio.Event()
+        async for _ in letters(first, closed):
+            break
+        with second.as_default(step=7), tf_summary.record_if(True):
+            await closed.wait()
+            tf_summary.scalar("within", 1.0)
+            task = asyncio.create_task(write_later("of a task", ended))
+        assert not tf_summary.should_record_summaries()
+        ended.set()
+        await task
+
+    first, second = (tf_summary.create_file_writer(tmp_path / name) for name in ("first", "second"))
+    asyncio.run(work(first, second))
+    for writer in (first, second):
+        writer.close()
+    runs = open_logdir(tmp_path).runs
+    assert {name: {tag: one.steps.tolist() for tag, one in run.series.items()} for name, run in runs.items()} == {
+        "first": {},
+        "second": {"within": [7], "of a task": [7]},
+    }
+
+
+def test_a_block_may_lie_in_itself(tmp_path: Path) -> None:
+    with tf_summary.create_file_writer(tmp_path).as_default(step=1) as writer:
+        again = writer.as_default(step=2)
+        with again:
+            with again:
+                pass
+            assert tf_summary.experimental.get_step() == 2
+        assert tf_summary.experimental.get_step() == 1
+
+
+def test_a_default_that_is_set_again_and_again_takes_no_memory(tmp_path: Path) -> None:
+    writer = tf_summary.create_file_writer(tmp_path)
+    with writer.as_default(step=0):
+        for step in range(3):
+            writer.set_as_default(step)
+        block = state.DEFAULT_STEP._current().block
+        assert block is not None
+        assert block.outside.block is None
+    assert (state.DEFAULT_STEP.get(), state.DEFAULT_WRITER.get()) == (None, None)
+    writer.close()
 
 
 def test_record_if(run: Path) -> None:
