@@ -31,11 +31,8 @@ from stepscope.summary.errors import UserError
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.writer import SummaryWriter
 
-_WITHOUT_A_STEP: Final = frozenset(
-    {"gc", "python_function", "cpu_instant_event", "overhead", "asyncio_task", "subprocess"}
-)
-"""Categories of what also happens while a loop only ends: calls of the generator of batches, memory that is freed,
-tasks that await, child processes."""
+_WITHOUT_A_STEP: Final = frozenset({"gc", "python_function", "cpu_instant_event", "overhead"})
+"""Categories of what also happens while a loop only ends: calls of the generator of batches, memory that is freed."""
 
 
 @dataclass(frozen=True)
@@ -231,8 +228,8 @@ def _end_ns(record: Record) -> int:
 def _unused_step(records: Sequence[Record], own_threads: Collection[Lane]) -> Record | None:
     """Return the last step if nothing was done in it: it began when the previous one ended, and then the loop ended.
 
-    The wait for data of which there is no more is part of no step, and neither is what its thread does in it, anything
-    in `_WITHOUT_A_STEP`, and scopes of other processes, which are on none of ``own_threads``.
+    The wait for data of which there is no more is part of no step, and neither is what its thread does in it, nor
+    anything that is not `_is_work`.
     """
     *others, last = sorted((record for record in records if record.category == "step"), key=lambda step: step.start_ns)
     if not others or not last.args.get("unfinished"):
@@ -243,10 +240,17 @@ def _unused_step(records: Sequence[Record], own_threads: Collection[Lane]) -> Re
         if last.start_ns <= record.start_ns <= _end_ns(last)
         and record is not last
         and record.lane.device == HOST_DEVICE
-        and record.category not in _WITHOUT_A_STEP
-        and (record.category != "annotation" or record.lane in own_threads)
+        and _is_work(record, own_threads)
     ]
+    tasks = [record for record in begun if record.category == "asyncio_task"]
+    if len(tasks) == 1:
+        # It may be that which waits for the data.
+        begun.remove(tasks[0])
     waited_until_ns: dict[ArgumentValue, int] = defaultdict(int)
+    for record in records:
+        if record.start_ns < last.start_ns < _end_ns(record) and _may_be_end_of_data(record):
+            thread = _thread(record)
+            waited_until_ns[thread] = max(waited_until_ns[thread], _end_ns(record))
     for record in sorted(begun, key=lambda record: (record.start_ns, -record.duration_ns)):
         thread = _thread(record)
         if _may_be_end_of_data(record):
@@ -254,6 +258,22 @@ def _unused_step(records: Sequence[Record], own_threads: Collection[Lane]) -> Re
         elif record.start_ns > waited_until_ns[thread]:
             return None
     return last
+
+
+def _is_work(record: Record, own_threads: Collection[Lane]) -> bool:
+    """Return whether a record that began in a step shows that the program did something in it."""
+    match record.category:
+        case "annotation":
+            # Other processes go on while a loop ends.
+            return record.lane in own_threads
+        case "subprocess":
+            return record.args.get("parent") == os.getpid() and not record.args.get("began_earlier")
+        case "asyncio_task":
+            # Runs of earlier tasks go on while a loop ends, and `asyncio.run` ends with tasks of its own.
+            coroutine = str(record.args.get("coroutine", ""))
+            return "resumptions" in record.args and not coroutine.startswith("BaseEventLoop.shutdown_")
+        case category:
+            return category not in _WITHOUT_A_STEP
 
 
 def _thread(record: Record) -> ArgumentValue:

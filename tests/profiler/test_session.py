@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from stepscope import profiler
+from stepscope.profiler.collectors.asyncio_tasks import AsyncioTaskCollector
 from stepscope.profiler.collectors.base import (
     HOST_DEVICE,
     Collected,
@@ -27,6 +28,7 @@ from stepscope.profiler.collectors.base import (
     stream_lane,
 )
 from stepscope.profiler.collectors.host import GC_LANE, STEPS_LANE
+from stepscope.profiler.collectors.subprocesses import SubprocessCollector
 from stepscope.profiler.process import AlreadyStartedError, NotStartedError, annotate
 from stepscope.profiler.process import _process as running
 from stepscope.profiler.session import Recording, Session
@@ -437,6 +439,35 @@ def test_the_last_step_is_one_if_the_program_did_something_in_it(
     assert recording.steps == steps
 
 
+def test_a_step_of_child_processes_alone_is_one(tmp_path: Path, in_utc: None) -> None:
+    recorded = Recorded(tmp_path, SubprocessCollector())
+    recorded.start()
+    profiler.step()
+    subprocess.run([sys.executable, "-c", ""], check=True)
+    recording, _ = recorded.stop()
+    assert recording.steps == (7, 8)
+
+
+@pytest.mark.parametrize(("tasks", "steps"), [(0, (7,)), (1, (7,)), (2, (7, 8))])
+def test_a_step_of_tasks_alone_is_one(tmp_path: Path, in_utc: None, tasks: int, steps: tuple[int, ...]) -> None:
+    """A single task may be one that waits for the data of which there is no more."""
+
+    async def shutdown_nothing() -> None:
+        pass
+
+    async def train() -> None:
+        await asyncio.sleep(0)
+        profiler.step()
+        await asyncio.gather(*(shutdown_nothing() for _ in range(tasks)))
+        await asyncio.sleep(0)
+
+    recorded = Recorded(tmp_path, AsyncioTaskCollector())
+    recorded.start()
+    asyncio.run(train())
+    recording, _ = recorded.stop()
+    assert recording.steps == steps
+
+
 def test_a_loop_that_waits_for_the_end_of_its_data_has_no_step_more(recorded: Recorded) -> None:
     recorded.start()
     for _ in profiler.data_loading("ab"):
@@ -454,6 +485,25 @@ def test_what_the_loading_thread_does_at_the_end_of_its_data_makes_no_step(recor
     recorded.start()
     for _ in profiler.data_loading(letters()):
         profiler.step()
+    recording, _ = recorded.stop()
+    assert recording.steps == (7,)
+
+
+def test_the_end_of_a_wait_that_began_before_the_last_step_makes_no_step(recorded: Recorded) -> None:
+    def letters() -> Iterator[str]:
+        yield "a"
+        waiting.set()
+        stepped.wait()
+        with annotate("end of file"):
+            pass
+
+    waiting, stepped = threading.Event(), threading.Event()
+    recorded.start()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: list(profiler.data_loading(letters())))
+        waiting.wait()
+        profiler.step()
+        stepped.set()
     recording, _ = recorded.stop()
     assert recording.steps == (7,)
 
