@@ -1,5 +1,6 @@
 """A writer that counts steps, for all modules and worker processes of a program, as in tensorboardX."""
 
+import multiprocessing.process
 import os
 import threading
 import weakref
@@ -51,8 +52,8 @@ class GlobalSummaryWriter:
         self._manager.start()
         self._steps: Final = self._manager.steps()
         if hasattr(os, "register_at_fork"):
-            steps = weakref.ref(self._steps)
-            os.register_at_fork(after_in_child=lambda: _disconnect(steps))
+            writer = weakref.ref(self)
+            os.register_at_fork(after_in_child=lambda: _in_child(writer()))
 
     @staticmethod
     def getSummaryWriter() -> "GlobalSummaryWriter":  # noqa: N802
@@ -64,21 +65,35 @@ class GlobalSummaryWriter:
 
     def add_scalar(self, tag: str, scalar_value: Any, walltime: float | None = None) -> None:
         """Call `SummaryWriter.add_scalar` with the tag's next step."""
-        self._writer().add_scalar(tag, scalar_value, self._steps.take("scalar", tag), walltime)
+        self._writer().add_scalar(tag, scalar_value, self._next_step("scalar", tag), walltime)
 
     def add_image(self, tag: str, img_tensor: Any, walltime: float | None = None, dataformats: str = "CHW") -> None:
         """Call `SummaryWriter.add_image` with the tag's next step."""
-        self._writer().add_image(tag, img_tensor, self._steps.take("image", tag), walltime, dataformats)
+        self._writer().add_image(tag, img_tensor, self._next_step("image", tag), walltime, dataformats)
 
     def add_text(self, tag: str, text_string: Any, walltime: float | None = None) -> None:
         """Call `SummaryWriter.add_text` with the tag's next step."""
-        self._writer().add_text(tag, text_string, self._steps.take("text", tag), walltime)
+        self._writer().add_text(tag, text_string, self._next_step("text", tag), walltime)
 
     def close(self) -> None:
         """Write everything added so far and close the file."""
         if self.smw is not None:
             self.smw.close()
             self.smw = None
+
+    def _next_step(self, kind: str, tag: str) -> int:
+        try:
+            step: int = self._steps.take(kind, tag)
+        except BaseException:
+            # The answer may be yet to come: the thread's next call would take it for its own.
+            self._disconnect()
+            raise
+        return step
+
+    def _disconnect(self) -> None:
+        """Have the thread's next call open a connection of its own."""
+        proxy: Any = self._steps
+        vars(proxy._tls).clear()
 
     def _writer(self) -> SummaryWriter:
         if self.smw is None:
@@ -99,14 +114,15 @@ class _Steps:
             return self._counts[kind, tag] - 1
 
 
-def _disconnect(steps: weakref.ref[Any]) -> None:
-    """Have a child of `os.fork` connect to the manager itself: on one connection, processes take each other's answers.
+def _in_child(writer: GlobalSummaryWriter | None) -> None:
+    """Do in a child of `os.fork` what `multiprocessing` does in the children that it forks.
 
-    `multiprocessing` does the same, but only in children that it forks.
+    On the connection of its parent, the processes would take each other's answers; and at its end, the child would wait
+    for the process of the manager as for one of its own.
     """
-    proxy = steps()
-    if proxy is not None:
-        vars(proxy._tls).clear()
+    if writer is not None:
+        writer._disconnect()
+        multiprocessing.process._children.discard(writer._manager._process)  # type: ignore[attr-defined]
 
 
 class _StepsManager(BaseManager):

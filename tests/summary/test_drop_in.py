@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
@@ -113,6 +114,29 @@ def test_the_global_writer_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     another = GlobalSummaryWriter.getSummaryWriter()
     assert another is not writer
     another.close()
+
+
+def test_an_interrupted_call_of_the_global_writer_leaves_no_answer_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = GlobalSummaryWriter(tmp_path)
+    for value in range(3):
+        writer.add_scalar("first", value)
+
+    def interrupt(connection: Connection) -> None:
+        assert connection.poll(60)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "recv", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            writer.add_scalar("first", 3)
+    writer.add_scalar("second", 4)
+    writer.close()
+    assert {tag: found.steps.tolist() for tag, found in series_of(tmp_path).items()} == {
+        "first": [0, 1, 2],
+        "second": [0],
+    }
 
 
 class Cache:

@@ -260,7 +260,7 @@ def test_a_process_that_ends_at_any_line_of_a_call_of_the_global_writer(tmp_path
         "ends = []\n"
         "while ends[-1:] != [0]:\n"
         "    child = os.fork()\n"
-        "    if child == 0: work(len(ends) + 1); os._exit(0)\n"
+        "    if child == 0: work(len(ends) + 1); sys.exit(0)\n"
         "    ends.append(os.waitpid(child, 0)[1])\n"
         "    writer.add_scalar('t', 1.0)\n"
         "writer.close(); print(len(ends))\n",
