@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright
 
 from tools.browser import FLAGS, browser_path
 
-# Long enough to compile the scan, for which the first start on a new machine waits.
-PATIENCE_MS: Final = 60_000
+# Long enough for the first start on a new machine, which compiles the scan, and for one that has much else to do.
+PATIENCE_MS: Final = 120_000
 # How many times slower the scripts of pages run, to find faults that only a busy machine shows: STEPSCOPE_SLOW_PAGES=4.
 SLOWNESS: Final = float(os.environ.get("STEPSCOPE_SLOW_PAGES", "1"))
 # No page lasts long enough to justify compiling its scripts a third and a fourth time, a sixth of a browser's work.

@@ -14,6 +14,7 @@ from docs.screenshots import make
 from docs.screenshots.make import READY, SAMPLE_LOGS, SCHEMES, serving, wait_until_drawn
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
+from tests.browser.chromium import PATIENCE_MS
 from tests.browser.conftest import Dashboard, wait_until
 
 pytestmark = pytest.mark.browser
@@ -37,7 +38,7 @@ def page(browser: Browser) -> Iterator[Page]:
     """One page over the sample logs, which switches from tab to tab."""
     with serving(SAMPLE_LOGS) as url:
         opened = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light")
-        opened.set_default_timeout(60_000)
+        opened.set_default_timeout(PATIENCE_MS)
         opened.goto(url)
         page_is_there = opened.locator("#panel .panel, .run-grid .ag-row")
         page_is_there.first.wait_for()
