@@ -202,6 +202,9 @@ class LiveTensors:
         with self._changed:
             if not self._sinks:
                 self._steps = 0
+                if not self._collecting:
+                    # What was offered before is part of no step of the sink.
+                    self._seen.clear()
             self._sinks = (*self._sinks, sink)
             self.active = True
 

@@ -11,7 +11,7 @@ from PIL import Image
 from stepscope import open_logdir
 from stepscope.debug import films
 from stepscope.debug.films import film, picture, record_images
-from stepscope.debug.live import MOST_TENSORS, LiveTensors, ShownTensor
+from stepscope.debug.live import FORGOTTEN_AFTER_S, MOST_TENSORS, LiveTensors, ShownTensor
 from stepscope.debug.pictures import laid_out
 from stepscope.summary import SummaryWriter
 from stepscope.summary.errors import UserError
@@ -83,6 +83,23 @@ def test_steps_of_images_are_the_same_whether_somebody_looks_or_not(tmp_path: Pa
                 live.answer(b'{"wait_ms": 0}')
             live.offer("a", np.eye(2) * step)
     assert open_logdir(tmp_path).runs["."].series["live/a"].steps.tolist() == [0, 2, 4, 6]
+
+
+def test_a_film_begins_with_its_first_step_whatever_was_shown_before(tmp_path: Path) -> None:
+    clock = [100.0]
+    live = LiveTensors(lambda: clock[0])
+    live.answer(b'{"wait_ms": 0}')
+    for _ in range(3):
+        live.offer("a", np.zeros(2))
+    clock[0] += FORGOTTEN_AFTER_S
+    for _ in range(2):
+        live.offer("a", np.zeros(2))
+    assert not live.active
+    with film(tmp_path / "weights.gif", every=10, live=live):
+        for _ in range(11):
+            live.offer("a", np.zeros(2))
+    with Image.open(tmp_path / "weights.gif") as opened:
+        assert opened.n_frames == 2  # type: ignore[attr-defined]
 
 
 def test_a_film_says_that_a_frame_has_no_room_for_some_arrays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
