@@ -119,6 +119,9 @@ def is_transformed() -> bool:
 
 def is_nested_step(optimizer: torch.optim.Optimizer) -> bool:
     """Return whether a hook is called for a step within a step of the optimizer: of its parent class, for example."""
+    if torch.compiler.is_compiling():
+        # Stacks cannot be compiled: each attempt would warn the program.
+        return False
     running = 0
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and running < 2:

@@ -4,6 +4,7 @@ import math
 import re
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -377,6 +378,26 @@ def test_a_step_that_calls_that_of_its_parent_class_is_one_step(tmp_path: Path) 
         ("backward", 1, 2.0),
         ("update", 1, -1.0),
     ]
+
+
+def test_a_compiled_step_of_an_optimizer_is_a_step_and_warns_of_nothing(tmp_path: Path) -> None:
+    model = times_four()
+    optimizer = torch.optim.SGD(model.parameters(), 0.5)
+
+    @torch.compile(backend="eager")  # type: ignore[untyped-decorator]
+    def update() -> None:
+        optimizer.step()
+
+    torch.compiler.reset()
+    with warnings.catch_warnings(record=True) as warned, debug.watch(model, tmp_path, every=1, rules=[]):
+        warnings.simplefilter("always")
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(torch.ones(1, 1)).sum().backward()
+            update()
+    assert [str(each.message) for each in warned if "_getframe" in str(each.message)] == []
+    updates = [seen for seen in observed_means(recorded(tmp_path), "weight") if seen[0] == "update"]
+    assert updates == [("update", 0, -0.5), ("update", 1, -0.5)]
 
 
 def observed_means(data: RecordedData, name: str) -> list[tuple[str, int, float]]:
