@@ -135,6 +135,18 @@ def times_four() -> nn.Linear:
     return model
 
 
+def sum_of_ones(model: nn.Module, optimizer: torch.optim.Optimizer) -> Callable[[], torch.Tensor]:
+    """Return the closure of a step."""
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss: torch.Tensor = model(torch.ones(1, 1)).sum()
+        loss.backward()
+        return loss
+
+    return closure
+
+
 @pytest.mark.parametrize("as_keyword", [False, True])
 def test_gradients_that_a_closure_computes_are_those_of_its_step(tmp_path: Path, as_keyword: bool) -> None:
     model = times_four()
@@ -266,13 +278,7 @@ def test_an_update_includes_what_an_optimizer_changes_before_it_calls_the_closur
 
     model = times_four()
     optimizer = Climbing(model.parameters(), {})
-
-    def closure() -> torch.Tensor:
-        optimizer.zero_grad()
-        loss = model(torch.ones(1, 1)).sum()
-        loss.backward()
-        return loss
-
+    closure = sum_of_ones(model, optimizer)
     with debug.watch(model, tmp_path, rules=[]):
         closure()
         optimizer.step(closure)
@@ -298,13 +304,7 @@ def test_an_update_includes_what_an_optimizer_without_gradients_changes_before_i
 
     model = times_four()
     optimizer = Extrapolating(model.parameters(), {})
-
-    def closure() -> torch.Tensor:
-        optimizer.zero_grad()
-        loss = model(torch.ones(1, 1)).sum()
-        loss.backward()
-        return loss
-
+    closure = sum_of_ones(model, optimizer)
     with debug.watch(model, tmp_path, rules=[]):
         optimizer.step(closure)
     assert observed_means(recorded(tmp_path), "weight") == [
