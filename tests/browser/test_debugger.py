@@ -198,6 +198,8 @@ def test_a_curve_that_did_not_come_is_asked_for_by_a_button_and_no_other_is_in_i
     expect(curve).to_contain_text("status 503")
     expect(plot).to_be_hidden()
     page.unroute_all()
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
     curve.get_by_role("button", name="Retry").click()
     wait_for_fact(page, "curve", {"tensor": 1, "points": 12})
     expect(plot).to_be_visible()

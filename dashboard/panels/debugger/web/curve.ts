@@ -105,13 +105,15 @@ export class CurveBox {
       void this.#spreadOut();
     } catch (error) {
       if (isAbort(error) || asking.signal.aborted) return;
-      this.#fail(error, () => this.show(state, tensor, figure, steps));
+      this.#fail(error, () => {
+        this.#key = "";
+        return this.show(state, tensor, figure, steps);
+      });
     }
   }
 
   /** Reports why there is no curve, and hides the curve of any other tensor. */
   #fail(error: unknown, again: () => unknown): void {
-    this.#key = "";
     this.#shown = null;
     this.#spreading?.abort();
     this.#head.replaceChildren(
