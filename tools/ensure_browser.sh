@@ -1,16 +1,26 @@
 #!/bin/sh
-# The browser tests drive Chromium or Chrome; take the one that is there, else ask the system's package manager.
+# Browser tests drive the headless shell of Chromium if it is there, for it needs the least time, else Chromium or Chrome.
+# Take what is there, or ask the system's package manager; in CI, ask for the shell even if there is another browser.
 set -eu
-for name in chromium chromium-browser google-chrome google-chrome-stable; do
-    command -v "$name" >/dev/null 2>&1 && exit 0
-done
+have() { command -v "$1" >/dev/null 2>&1; }
+have_browser() { have chromium || have chromium-browser || have google-chrome || have google-chrome-stable; }
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
-if command -v apt-get >/dev/null 2>&1; then
-    as_root apt-get update -qq
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core
-elif command -v dnf >/dev/null 2>&1; then
+apt_install() { as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; }
+
+if have chromium-headless-shell || { have_browser && [ "${CI:-}" != true ]; }; then
+    exit 0
+elif have apt-get; then
+    as_root apt-get update -qq || have_browser
+    if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
+        apt_install chromium-headless-shell fonts-dejavu-core || have_browser
+    else
+        have_browser || apt_install chromium fonts-dejavu-core
+    fi
+elif have_browser; then
+    exit 0
+elif have dnf; then
     as_root dnf install -y -q chromium
-elif command -v brew >/dev/null 2>&1; then
+elif have brew; then
     brew install --cask chromium
 else
     echo "No Chromium or Chrome found, and no apt-get, dnf or brew to install one: install Chromium, then run this again." >&2

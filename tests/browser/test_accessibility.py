@@ -4,33 +4,20 @@ import base64
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from docs.screenshots import make
-from docs.screenshots.make import READY, SAMPLE_LOGS, SCHEMES, serving, wait_until_drawn
+from docs.screenshots.make import READY, SAMPLE_LOGS, serving, wait_until_drawn
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
+from tests.browser.axe import violations
 from tests.browser.chromium import PATIENCE_MS
 from tests.browser.conftest import Dashboard, wait_until
 
 pytestmark = pytest.mark.browser
-
-# A rule for people who speak to their computer, which axe has off by default.
-OPTIONS: Final = {"resultTypes": ["violations"], "rules": {"label-content-name-mismatch": {"enabled": True}}}
-# The rules whose results may differ between the color schemes.
-COLORS: Final = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]}
-AXE: Final = Axe()
-# No animation is running, and no table is still waiting for its headers.
-NOTHING_MOVES: Final = """() =>
-  document.getAnimations().every(({ playState }) => playState !== "running") &&
-  [...document.querySelectorAll(".ag-header-container > .ag-header-row")].every((row) =>
-    row.hasChildNodes() || !row.checkVisibility()
-  )
-"""
 
 
 @pytest.fixture(scope="module")
@@ -54,23 +41,6 @@ def open_tab(page: Page, panel: str) -> None:
         page.wait_for_selector("#panel .health-grid .ag-row")
     else:
         wait_until_drawn(page, panel)
-
-
-def violations(page: Page) -> list[str]:
-    """What axe finds in both schemes once nothing moves any more, starting with the page's current scheme."""
-    found: list[str] = []
-    present = page.locator(":root").get_attribute("data-mantine-color-scheme")
-    for scheme in sorted(SCHEMES, key=lambda each: each != present):
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_selector(f":root[data-mantine-color-scheme={scheme}]", state="attached")
-        page.wait_for_function(NOTHING_MOVES)
-        result: dict[str, Any] = AXE.run(page, options=OPTIONS if scheme == present else COLORS).response
-        found += [
-            f"{scheme}: {each['id']} ({each['impact']}) {node['target']}\n{node['html']}\n{node['failureSummary']}"
-            for each in result["violations"]
-            for node in each["nodes"]
-        ]
-    return found
 
 
 @pytest.mark.parametrize("panel", [panel.name for panel in PANELS])
@@ -105,7 +75,7 @@ def test_axe_finds_nothing_in_what_lies_over_the_page(page: Page, name: str) -> 
     open_tab(page, panel)
     page.locator(opener).first.click()
     page.locator(overlay).wait_for()
-    found = violations(page)
+    found = violations(page, overlay, opener)
     page.keyboard.press("Escape")
     page.locator(overlay).wait_for(state="hidden")
     assert not found, "\n".join(found)
@@ -115,7 +85,7 @@ def test_axe_finds_nothing_in_the_sheet_of_keys(page: Page) -> None:
     open_tab(page, "scalars")
     page.keyboard.press("?")
     page.locator("dialog.shortcuts").wait_for()
-    found = violations(page)
+    found = violations(page, "dialog.shortcuts")
     page.keyboard.press("Escape")
     assert not found, "\n".join(found)
 

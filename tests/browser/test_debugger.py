@@ -9,20 +9,19 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Position, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.debugger.model import COLUMN
 from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
+from tests.browser.axe import violations
 from tests.browser.conftest import Dashboard, hold_back
 from tests.dashboard.debugger.recorded import going_bad, many, write, write_steps
 from tests.summary.debugger.dumps import write_dump, write_eager
 
 pytestmark = pytest.mark.browser
 
-AXE: Final = Axe()
 PAGES: Final = ("alerts", "map", "execution", "source", "compare")
 
 
@@ -463,12 +462,8 @@ def test_axe_finds_nothing(open_debugger: Callable[[str], Page]) -> None:
         page = open_debugger(f"debugger.view={name}&debugger.tensor=1&debugger.at=41&debugger.other=other|recording")
         wait_for_fact(page, "page", name)
         wait_for_fact(page, "pending", 0 if name != "map" else False)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            page.wait_for_selector(f":root[data-mantine-color-scheme={scheme}]", state="attached")
-            page.wait_for_function("() => document.getAnimations().every(({ playState }) => playState !== 'running')")
-            found = AXE.run(page, options={"resultTypes": ["violations"]}).response["violations"]
-            assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == [], (name, scheme)
+        found = violations(page)
+        assert not found, "\n".join((name, *found))
 
 
 def test_nothing_is_wider_than_a_phone(open_debugger: Callable[[str], Page]) -> None:

@@ -222,6 +222,7 @@ class Large {
       type: "button",
       role: "radio",
       title: `${title} (C cycles modes)`,
+      "aria-checked": "false",
       "data-mode": name,
     }, label);
     made.addEventListener("click", () => this.#setMode(name));

@@ -31,6 +31,8 @@ interface Content {
 
 export type Viewer = ReturnType<typeof makeViewer>;
 
+const percentOf = (share: number) => String(Math.round(share * 100));
+
 export function makeViewer(
   on: {
     a: () => Slot;
@@ -48,8 +50,10 @@ export function makeViewer(
     className: "divider",
     role: "slider",
     tabIndex: 0,
+    hidden: true,
     title: "Divider ([ and ])",
     "aria-label": "Divider",
+    "aria-valuenow": percentOf(read(settings.divider)),
   });
   let built: Mode | "" = "";
   let panes: Pane[] = [];
@@ -216,7 +220,7 @@ export function makeViewer(
       if (!stage.canvas.isConnected || !on.a().pixels) return;
       const { left, scale } = viewport.corner(stage);
       divider.style.left = (left + cut() * scale) / devicePixelRatio + "px";
-      divider.setAttribute("aria-valuenow", String(Math.round(read(settings.divider) * 100)));
+      divider.setAttribute("aria-valuenow", percentOf(read(settings.divider)));
     });
   }
 
