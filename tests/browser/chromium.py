@@ -53,7 +53,8 @@ class Pages:
         self._viewport: Final = viewport
         self._context: Final = playwright.chromium.launch_persistent_context(
             folder,
-            executable_path=browser_path(prefers_shell=True),
+            # After each tap, the shell has a mouse in a corner of the page, which ends what the tap has shown.
+            executable_path=browser_path(prefers_shell=not has_touch),
             args=TEST_FLAGS,
             viewport=viewport,
             has_touch=has_touch,
