@@ -4,9 +4,7 @@ import os
 import shutil
 from typing import Final
 
-SHELL: Final = "chromium-headless-shell"
-"""Chromium without what a window needs: it draws the same pages with about a sixth less work."""
-BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS: Final = (
     # Containers rarely allow the browser its own sandbox; it only ever opens pages on this machine.
     "--no-sandbox",
@@ -20,18 +18,13 @@ FLAGS: Final = (
 """Flags with which Chromium contacts no other hosts, and runs without a display or a graphics card."""
 
 
-def browser_path(*, prefers_shell: bool = False) -> str:
+def browser_path() -> str:
     """Return the Chromium or Chrome of this machine: ``$CHROMIUM``, or the first that is installed.
-
-    Args:
-        prefers_shell: take the headless shell if there is one. Benchmarks take it only if there is nothing else, for
-            it is not what users have.
 
     Raises:
         FileNotFoundError: no browser is installed.
     """
-    names = (SHELL, *BROWSERS) if prefers_shell else (*BROWSERS, SHELL)
-    found = os.environ.get("CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
+    found = os.environ.get("CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         raise FileNotFoundError("no Chromium or Chrome found: install chromium, or name one in $CHROMIUM")
     return found

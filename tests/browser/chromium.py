@@ -53,8 +53,7 @@ class Pages:
         self._viewport: Final = viewport
         self._context: Final = playwright.chromium.launch_persistent_context(
             folder,
-            # After each tap, the shell has a mouse in a corner of the page, which ends what the tap has shown.
-            executable_path=browser_path(prefers_shell=not has_touch),
+            executable_path=browser_path(),
             args=TEST_FLAGS,
             viewport=viewport,
             has_touch=has_touch,
@@ -165,7 +164,7 @@ class Chromium:
     @cached_property
     def browser(self) -> Browser:
         """A browser for tests that make their own contexts."""
-        browser = self.playwright.chromium.launch(executable_path=browser_path(prefers_shell=True), args=TEST_FLAGS)
+        browser = self.playwright.chromium.launch(executable_path=browser_path(), args=TEST_FLAGS)
         self._ends.callback(browser.close)
         return browser
 
