@@ -3,7 +3,8 @@
 import math
 import weakref
 from collections.abc import Iterable
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -14,12 +15,38 @@ from stepscope.summary.debugger.measures import LIMITS
 
 _CPU_PIECE: Final = 1 << 18
 """Number of elements processed at once: what is computed of them stays in the processor's cache."""
-_DEVICE_PIECE: Final = 1 << 24
+_DEVICE_PIECE: Final = 1 << 23
 """Number of elements processed at once: the additional memory for a large tensor stays below 256 MiB."""
 _CANCELLED: Final = 1e-6
 """Below this share of the squares, deviations are not computed from the squares: too few of their digits would be
 left."""
 _INFINITY: Final = math.inf
+_CLASSES: Final = {
+    "negative infinity": ("negative_infinity", "overflow"),
+    "large negative": ("negatives", "overflow"),
+    "negative": ("negatives",),
+    "small negative": ("negatives", "underflow"),
+    "zero": ("zeros",),
+    "small positive": ("underflow",),
+    "positive": (),
+    "large positive": ("overflow",),
+    "infinity": ("positive_infinity", "overflow"),
+    "nan": ("nan",),
+}
+"""The classes of numbers, in ascending order, and the counts of `SUMS` to which their elements add."""
+_COUNTED: Final = np.array([[name in counts for name in SUMS[:COUNTS]] for counts in _CLASSES.values()], np.float64)
+
+
+class _Measured(NamedTuple):
+    """A chunk of a value whose sums are being computed on its device."""
+
+    place: int
+    """Of the value in its batch."""
+    size: int
+    classes: torch.Tensor
+    """int64 [len(_CLASSES)], number of elements."""
+    measures: tuple[torch.Tensor, ...]
+    """The other `SUMS`, each of shape []; the first two, minimum and maximum, of the type of the elements."""
 
 
 class HealthBatch:
@@ -29,7 +56,7 @@ class HealthBatch:
         self._sums: list[tuple[float, ...] | None] = []
         self._sizes: list[int] = []
         self._floating: list[bool] = []
-        self._waiting: dict[torch.device, list[tuple[int, torch.Tensor]]] = {}
+        self._waiting: dict[tuple[torch.device, torch.dtype], list[_Measured]] = {}
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], int, int]] = {}
         """A tensor, its version, and its place, by the tensor's identity."""
         self._dropped: list[int] = []
@@ -54,7 +81,10 @@ class HealthBatch:
         elif numbers.device.type == "cpu" and type(numbers) is torch.Tensor:
             self._sums.append(sums_on_cpu(numbers, dtype))
         else:
-            self._waiting.setdefault(numbers.device, []).append((len(self._sums), sums_on_device(numbers, dtype)))
+            for piece in _pieces(numbers.contiguous(), _DEVICE_PIECE):
+                x = _computable(piece)
+                measured = _Measured(len(self._sums), x.numel(), *_measures_on_device(x, dtype))
+                self._waiting.setdefault((x.device, x.dtype), []).append(measured)
             self._sums.append(None)
 
     def drop(self, places: Iterable[int]) -> None:
@@ -78,17 +108,23 @@ class HealthBatch:
         self._sizes.append(self._sizes[before])
         self._floating.append(self._floating[before])
         for waiting in self._waiting.values():
-            waiting.extend([(place, row) for other, row in waiting if other == before])
+            waiting.extend([piece._replace(place=place) for piece in waiting if piece.place == before])
         return True
 
     def figures(self) -> NDArray[np.float64]:
-        """Return the statistics of all values, [n, len(FIGURES)]; waits for each device once."""
+        """Return the statistics of all values, [n, len(FIGURES)]; waits for their devices."""
         sums = np.zeros((len(self._sums), len(SUMS)))
         here = [place for place, row in enumerate(self._sums) if row is not None]
         if here:
             sums[here] = [self._sums[place] for place in here]
         for waiting in self._waiting.values():
-            sums[[place for place, _ in waiting]] = _copied([row for _, row in waiting])
+            copied = _copied(waiting)
+            places = np.array([piece.place for piece in waiting])
+            sums[places] = copied
+            counts = np.bincount(places)
+            for place in np.flatnonzero(counts > 1).tolist():
+                (rows,) = np.nonzero(places == place)
+                sums[place] = _joined(copied[rows], np.array([waiting[row].size for row in rows], np.float64))
         sizes = np.array(self._sizes, np.float64)
         sizes[self._dropped] = np.nan
         return figures_of_sums(sums, sizes, np.array(self._floating, bool))
@@ -202,57 +238,48 @@ def _count(condition: NDArray[np.bool_]) -> int:
     return int(np.count_nonzero(condition))
 
 
-def sums_on_device(numbers: torch.Tensor, dtype: str) -> torch.Tensor:
-    """Return `SUMS` of a tensor with at least one element, without waiting for its device.
+@lru_cache(maxsize=256)
+def _bounds(device: torch.device, dtype: torch.dtype, limited: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the largest number of each class but the last, and the number of each class, int32 [len(_CLASSES), 1].
 
-    Returns:
-        int64 on the device: the counts, then the bits of the others, of float64 or, if the device has none, of float32.
+    Args:
+        device: where they are used.
+        dtype: type of the elements, float32 or float64.
+        limited: name of the type whose limits count.
     """
-    pieces = [_computable(piece) for piece in _pieces(numbers, _DEVICE_PIECE)]
-    parts = [_piece_on_device(piece, dtype) for piece in pieces]
-    counts, measures = parts[0]
-    if len(parts) > 1:
-        counts = torch.stack([part[0] for part in parts]).sum(0)
-        rows = torch.stack([part[1] for part in parts])
-        sizes = torch.tensor([piece.numel() for piece in pieces], dtype=rows.dtype, device=rows.device)
-        sums = rows[:, 2:5].sum(0)
-        apart = (rows[:, 2] - sizes * sums[0] / sizes.sum()) ** 2 / sizes
-        deviations = (rows[:, 5] + apart).sum()
-        measures = torch.cat([rows[:, 0].amin()[None], rows[:, 1].amax()[None], sums, deviations[None]])
-    return torch.cat([counts, measures.view(torch.int64)])
+    number = np.float64 if dtype == torch.float64 else np.float32
+    limits = LIMITS.get(limited, LIMITS[dtype_name(dtype)])
+    below = np.nextafter(np.array([0, limits.smallest, limits.largest / 2], number), number(-_INFINITY))
+    largest = [-_INFINITY, -limits.largest / 2, -limits.smallest, below[0], 0, *below[1:], np.finfo(number).max]
+    classes = torch.arange(len(_CLASSES), dtype=torch.int32)[:, None]
+    return torch.from_numpy(np.array([*largest, _INFINITY], number)).to(device), classes.to(device)
 
 
-def _piece_on_device(x: torch.Tensor, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
-    wide = torch.float32 if x.device.type == "mps" else torch.float64
-    size, nonzero = x.numel(), torch.count_nonzero(x)
-    nan = torch.count_nonzero(x != x)
-    positive, negative = torch.count_nonzero(x == _INFINITY), torch.count_nonzero(x == -_INFINITY)
-    negatives = torch.count_nonzero(x < 0) - negative
-    limits = LIMITS.get(dtype)
-    if limits is None:
-        underflow = overflow = torch.zeros_like(nan)
-    else:
-        magnitude = x.abs()
-        underflow = torch.count_nonzero(magnitude < limits.smallest) - (size - nonzero)
-        overflow = torch.count_nonzero(magnitude >= limits.largest / 2)
-    counts = torch.stack([nan, positive, negative, size - nonzero, negatives, underflow, overflow])
-    low = torch.nan_to_num(x, _INFINITY, _INFINITY, _INFINITY).amin().to(wide)
-    high = torch.nan_to_num(x, -_INFINITY, -_INFINITY, -_INFINITY).amax().to(wide)
-    exact = torch.nan_to_num(x, 0.0, 0.0, 0.0).to(wide)
-    total, squares, absolutes = exact.sum(), torch.dot(exact, exact), exact.abs().sum()
-    exact = exact - total / size
-    return counts, torch.stack([low, high, total, squares, absolutes, torch.dot(exact, exact)])
+def _measures_on_device(x: torch.Tensor, dtype: str) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+    """Return the parts of a `_Measured` of contiguous numbers [n] without waiting for their device.
+
+    It takes as few operations as possible: for most tensors, starting them takes longer than the device computes.
+    """
+    # Those of a mode of PyTorch that only pretends to compute are not kept.
+    bounds_of = _bounds if type(x) is torch.Tensor else _bounds.__wrapped__
+    bounds, classes = bounds_of(x.device, x.dtype, dtype)
+    counts = (torch.bucketize(x, bounds, out_int32=True) == classes).sum(1)
+    low = torch.nan_to_num(x, _INFINITY, _INFINITY, _INFINITY).amin()
+    high = torch.nan_to_num(x, -_INFINITY, -_INFINITY, -_INFINITY).amax()
+    exact = torch.nan_to_num(x, 0.0, 0.0, 0.0).to(torch.float32 if x.device.type == "mps" else torch.float64)
+    absolutes = torch.linalg.vector_norm(exact, 1)
+    return counts, (low, high, exact.sum(), torch.dot(exact, exact), absolutes, exact.var(correction=0))
 
 
-def _copied(rows: list[torch.Tensor]) -> NDArray[np.float64]:
-    """Copy the sums of one device to the host, all at once."""
-    table = torch.stack(rows).cpu().numpy()
-    wide = table.shape[1] == len(SUMS)
-    measures = np.ascontiguousarray(table[:, COUNTS:]).view(np.float64 if wide else np.float32)
-    sums = np.concatenate([table[:, :COUNTS].astype(np.float64), measures.astype(np.float64)], axis=1)
-    return np.where(
-        np.isinf(sums) & (np.arange(len(SUMS)) >= COUNTS) & (np.arange(len(SUMS)) < COUNTS + 2), np.nan, sums
-    )
+def _copied(waiting: list[_Measured]) -> NDArray[np.float64]:
+    """Copy `SUMS` of chunks of one device and type to the host, [n, len(SUMS)]."""
+    columns = [torch.stack(column) for column in zip(*(piece.measures for piece in waiting), strict=True)]
+    measures = torch.stack([column.to(columns[-1].dtype) for column in columns], 1).cpu().numpy().astype(np.float64)
+    # Nothing finite leaves no bounds.
+    measures[:, :2][np.isinf(measures[:, :2])] = math.nan
+    measures[:, -1] *= [piece.size for piece in waiting]
+    classes = torch.stack([piece.classes for piece in waiting]).cpu().numpy()
+    return np.concatenate([classes @ _COUNTED, measures], axis=1)
 
 
 def _joined(parts: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,9 +8,8 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from stepscope.debug import torch_health
-from stepscope.debug.health import SUMS, figures_of_sums, health
+from stepscope.debug.health import health
 from stepscope.debug.torch_health import HealthBatch
-from stepscope.summary.debugger.measures import LIMITS
 from stepscope.summary.debugger.model import FIGURES
 
 inf, nan = float("inf"), float("nan")
@@ -97,6 +96,10 @@ VALUES = {
 }
 
 
+class Elsewhere(torch.Tensor):  # type: ignore[misc]
+    """Measured like a value on a device, since its numbers may be anywhere."""
+
+
 def reference(tensor: torch.Tensor) -> NDArray[np.float64]:
     dense = tensor.coalesce().values() if tensor.is_sparse else tensor
     numbers = dense.resolve_conj().numpy() if dense.is_complex() else dense.double().numpy()
@@ -111,13 +114,12 @@ def test_tensors_of_pytorch_measure_as_the_reference(name: str) -> None:
     assert_allclose(figures, reference(VALUES[name]), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name in VALUES if name != "empty"])
+@pytest.mark.parametrize("name", [name for name in VALUES if name not in ("empty", "sparse")])
 def test_what_runs_on_accelerators_measures_as_the_reference(name: str) -> None:
-    numbers, dtype = torch_health._plain(VALUES[name])
-    sums = torch_health._copied([torch_health.sums_on_device(numbers, dtype)])
-    floating = np.array([dtype in LIMITS])
-    (figures,) = figures_of_sums(sums, np.array([numbers.numel()], float), floating)
-    assert sums.shape == (1, len(SUMS))
+    batch = HealthBatch()
+    batch.add(VALUES[name].as_subclass(Elsewhere))
+    assert not batch.is_here
+    (figures,) = batch.figures()
     assert_allclose(figures, reference(VALUES[name]), rtol=1e-9, atol=1e-9)
 
 
@@ -130,8 +132,11 @@ def test_pieces_of_a_large_tensor_are_put_together(monkeypatch: pytest.MonkeyPat
     batch = HealthBatch()
     batch.add(tensor)
     assert_allclose(batch.figures()[0], expected, rtol=1e-4)
-    sums = torch_health._copied([torch_health.sums_on_device(tensor, "float64")])
-    assert_allclose(figures_of_sums(sums, np.array([37.0]), np.array([True]))[0], expected, rtol=1e-4)
+    batch = HealthBatch()
+    for each in (torch.ones(3), tensor, torch.ones(15)):
+        batch.add(each.as_subclass(Elsewhere))
+    assert_allclose(batch.figures()[1], expected, rtol=1e-4)
+    assert batch.figures()[[0, 2], FIGURES.index("mean")].tolist() == [1, 1]
 
 
 def test_measuring_changes_nothing() -> None:
@@ -155,13 +160,10 @@ def test_a_value_that_comes_again_is_not_measured_again_unless_it_was_written_to
 
 
 def test_what_is_measured_on_a_device_is_copied_from_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Elsewhere(torch.Tensor):  # type: ignore[misc]
-        """Measured like a value on a device, since its numbers may be anywhere."""
-
     copies: list[int] = []
     copied = torch_health._copied
 
-    def counted(rows: list[torch.Tensor]) -> NDArray[np.float64]:
+    def counted(rows: list[torch_health._Measured]) -> NDArray[np.float64]:
         copies.append(len(rows))
         return copied(rows)
 

@@ -24,7 +24,7 @@ from stepscope.profiler.timeline import chrome_trace
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import load_trace, trace_of_step_stats
 from stepscope.summary.proto.step_stats_pb2 import StepStats
-from tests.gpu import plain_cuda
+from tests.gpu import library_cuda, plain_cuda
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 UPLOADED_BY_TORCH = 4 * 256 * 512
@@ -60,13 +60,17 @@ class Recorded:
     notes: tuple[str, ...]
 
 
-def run(program: str, folder: Path) -> Recorded:
+def run(program: str, folder: Path, *arguments: str) -> Recorded:
     done = subprocess.run(
-        [sys.executable, str(REPOSITORY / "tests" / "gpu" / program), str(folder)],
+        [sys.executable, str(REPOSITORY / "tests" / "gpu" / program), str(folder), *arguments],
         capture_output=True,
         text=True,
         cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")]),
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        },
     )
     assert done.returncode == 0, done.stderr
     path, *notes = done.stdout.splitlines()
@@ -107,6 +111,11 @@ def scopes(trace: Trace, name: str) -> list[tuple[int, int]]:
     return sorted(span(trace, index) for index, each, _ in of_category(trace, "user_annotation") if each == name)
 
 
+def steps(trace: Trace) -> list[str]:
+    marks = [(span(trace, index), name) for index, name, _ in of_category(trace, "user_annotation")]
+    return [name for _, name in sorted(marks) if name.startswith("ProfilerStep#")]
+
+
 def launches(trace: Trace) -> dict[int, tuple[int, int]]:
     """When the host made each call, by correlation."""
     return {
@@ -130,6 +139,12 @@ def test_cupti_sees_every_kernel_with_its_launch(plain: Recorded) -> None:
         called, returned = calls[arguments["correlation"]]
         assert called <= start + 50_000
         assert begin - 50_000 <= called <= returned <= end + 50_000
+
+
+def test_each_step_is_recorded_once(plain: Recorded, torch_loop: Recorded) -> None:
+    expected = [f"ProfilerStep#{number}" for number in range(plain_cuda.STEPS)]
+    assert steps(plain.trace) == expected
+    assert steps(torch_loop.trace) == expected
 
 
 def test_cupti_sees_every_copy_and_memset_with_its_bytes(plain: Recorded) -> None:
@@ -236,6 +251,41 @@ def test_the_step_stats_of_torch_are_those_of_tensorflow(torch_loop: Recorded) -
     assert stored_once.total() == len(labels)
     shown = [event["name"] for event in chrome_trace(torch_loop.step_stats)["traceEvents"] if event["ph"] == "X"]
     assert "unknown" not in shown
+
+
+@pytest.mark.parametrize(
+    ("library", "collector"),
+    [
+        ("jax", "cupti"),
+        ("cupy", "cupti"),
+        ("triton", "cupti"),
+        ("graph", "cupti"),
+        ("triton", "torch"),
+        ("graph", "torch"),
+    ],
+)
+def test_kernels_of_any_library_belong_to_the_calls_that_launched_them(
+    library: str, collector: str, tmp_path: Path
+) -> None:
+    for package in (collector, {"jax": "jax", "cupy": "cupy"}.get(library, "torch")):
+        if reason := missing(package):
+            pytest.skip(reason)
+    recorded = run("library_cuda.py", tmp_path, library, collector)
+    trace = recorded.trace
+    assert recorded.notes == ()
+    assert steps(trace) == [f"ProfilerStep#{number}" for number in range(library_cuda.STEPS)]
+    calls, ranges = launches(trace), scopes(trace, "run it")
+    ran = [0] * library_cuda.STEPS
+    for index, _, arguments in of_category(trace, "kernel"):
+        called, _ = calls[arguments["correlation"]]
+        assert called <= span(trace, index)[0] + 50_000
+        # The nearest: clocks of host and device may differ by more than a step takes.
+        distances = [max(begin - called, called - end, 0) for begin, end in ranges]
+        ran[distances.index(min(distances))] += 1
+    assert ran[0] > 0
+    assert ran == [ran[0]] * library_cuda.STEPS
+    for name in analyses("trace"):
+        assert table(trace, name).columns
 
 
 @pytest.mark.parametrize("name", sorted(analyses("trace")))

@@ -1,5 +1,7 @@
 """Watching a model that trains on an NVIDIA GPU; skipped where there is none."""
 
+import math
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -57,3 +59,103 @@ def test_figures_are_those_of_the_processor(tmp_path: Path) -> None:
     assert expected.tensors[rows].tolist() == found.tensors.tolist()
     for figure in FIGURES:
         np.testing.assert_allclose(found.figure(figure), expected.figure(figure)[rows], rtol=1e-5, err_msg=figure)
+
+
+class OfEveryType(nn.Module):  # type: ignore[misc]
+    """Returns numbers, some of which are not finite or very small, in every type that they can have."""
+
+    def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        whole = torch.arange(-3, 9, device=x.device)
+        floating = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)
+        found = {str(dtype): x.to(dtype) for dtype in floating}
+        found |= {str(dtype): whole.to(dtype) for dtype in (torch.int8, torch.uint8, torch.int32, torch.int64)}
+        found["bool"] = whole > 2
+        found["complex"] = torch.complex(x, x.flip(0)).conj()
+        found["sparse"] = torch.eye(4, device=x.device).to_sparse()
+        found["strided"] = x.reshape(3, 4).T
+        found["empty"] = x[:0]
+        return found
+
+
+def test_figures_of_every_type_are_those_of_the_processor(tmp_path: Path) -> None:
+    numbers = torch.tensor([math.nan, math.inf, -math.inf, 1e-40, 3e-6, 0, -0.0, 1, -2.5, 400, 57344, 1e5])
+    recorded = {}
+    for device in ("cuda", "cpu"):
+        model = OfEveryType()
+        with debug.watch(model, tmp_path / device, rules=[]) as watcher:
+            model(numbers.to(device))
+            watcher.step()
+        (run,) = open_logdir(tmp_path / device).runs.values()
+        recorded[device] = read_recording(run)
+    names = {device: [tensor.name for tensor in data.tensors] for device, data in recorded.items()}
+    assert names["cuda"] == names["cpu"]
+    assert len(names["cuda"]) >= 15
+    found, expected = (recorded[device].observations(0, 1_000) for device in ("cuda", "cpu"))
+    for figure in FIGURES:
+        np.testing.assert_allclose(found.figure(figure), expected.figure(figure), rtol=1e-6, atol=1e-9, err_msg=figure)
+
+
+def test_gradients_and_updates_of_lbfgs_are_those_of_the_processor(tmp_path: Path) -> None:
+    recorded = {}
+    for device in ("cuda", "cpu"):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)).double().to(device)
+        optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=3)
+        batch = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(2, 3).to(device)
+
+        def closure(
+            model: nn.Module = model, optimizer: torch.optim.Optimizer = optimizer, batch: torch.Tensor = batch
+        ) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss = (model(batch) - 1).square().sum()
+            loss.backward()
+            return loss
+
+        with debug.watch(model, tmp_path / device, every=1, rules=[]):
+            for _ in range(3):
+                optimizer.step(closure)
+        (run,) = open_logdir(tmp_path / device).runs.values()
+        recorded[device] = read_recording(run)
+    found, expected = (recorded[device].observations(0, 1_000) for device in ("cuda", "cpu"))
+    assert {tensor.phase for tensor in recorded["cuda"].tensors} == {"parameter", "forward", "backward", "update"}
+    assert found.steps.tolist() == expected.steps.tolist()
+    assert found.tensors.tolist() == expected.tensors.tolist()
+    for figure in FIGURES:
+        np.testing.assert_allclose(found.figure(figure), expected.figure(figure), rtol=1e-6, atol=1e-9, err_msg=figure)
+
+
+def test_modules_that_run_in_threads_with_streams_of_their_own_keep_their_statistics(tmp_path: Path) -> None:
+    """Each stream is kept busy first, so that a figure that is computed in another stream is that of a stale value."""
+    model = nn.ModuleList([nn.Linear(2, 3), nn.Linear(4, 5)]).to("cuda")
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(1)
+    runs = 30
+
+    def run(module: nn.Linear) -> None:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for number in range(runs):
+                torch.cuda._sleep(200_000)
+                module(torch.full((1, module.in_features), float(number), device="cuda"))
+
+    torch.cuda.synchronize()
+    with debug.watch(model, tmp_path, rules=[]) as watcher:
+        threads = [threading.Thread(target=run, args=(module,)) for module in model]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        watcher.step()
+    (recorded,) = open_logdir(tmp_path).runs.values()
+    data = read_recording(recorded)
+    found = data.observations(0, 1_000)
+    means: dict[tuple[str, tuple[int, ...]], list[float]] = {}
+    for number, mean in zip(found.tensors.tolist(), found.figure("mean").tolist(), strict=True):
+        tensor = data.tensors[number]
+        means.setdefault((tensor.phase, tuple(tensor.shape)), []).append(mean)
+    assert {key: values for key, values in means.items() if key[0] == "forward"} == {
+        ("forward", (1, 2)): [float(number) for number in range(runs)],
+        ("forward", (1, 3)): [2.0 * number + 1 for number in range(runs)],
+        ("forward", (1, 4)): [float(number) for number in range(runs)],
+        ("forward", (1, 5)): [4.0 * number + 1 for number in range(runs)],
+    }
