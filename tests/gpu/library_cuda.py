@@ -21,7 +21,7 @@ def jax_step() -> Callable[[], object]:
 
 def cupy_step() -> Callable[[], object]:
     """Returns a product and a sum that is brought to the host."""
-    import cupy  # type: ignore[import-not-found]
+    import cupy
 
     x = cupy.ones((512, 512), cupy.float32)
     return lambda: float((x @ x).sum())
