@@ -153,11 +153,16 @@ interface Made {
 let seen = "";
 /** The view changed while the panel was on its way: its controls show the view that it was made from. */
 let isOutdated = false;
+let isMadeAgain = false;
+/** The controls of the panel that have reported a value: the first time, what they were made with. */
+const reported = new Set<string>();
 
 /** Checks a newly mounted panel before its controls report their values; any of Dash's callbacks may come first. */
 function seePanel([made]: readonly (Made | undefined)[]): void {
   if (!made || made.key === seen) return;
   seen = made.key;
+  isMadeAgain = false;
+  reported.clear();
   const [before, now] = [new URLSearchParams(made.view), new URLSearchParams(current)];
   isOutdated = [...new Set([...before.keys(), ...now.keys()])].some((name) =>
     !OF_FRAME.has(name) && !sameValues(before.getAll(name), now.getAll(name)) &&
@@ -268,6 +273,8 @@ export const view = {
   reset() {
     storage.remove(STORED);
     this.update((params) => personal.forEach((name) => params.delete(name)));
+    // The panel is made from the view that Dash knows.
+    setProps("view", { data: current });
     remount();
   },
   /** The address of exactly this view, including the open tab. */
@@ -319,9 +326,11 @@ callbacks("stepscope", {
       } catch {
         continue;
       }
-      if (trigger.value === undefined || trigger.value === null) continue;
       // The control reports an earlier choice, and the panel is about to be made again.
-      if (isOutdated && !OF_FRAME.has(name)) continue;
+      const isMadeWith = !reported.has(name) && !OF_FRAME.has(name);
+      reported.add(name);
+      if (isOutdated && isMadeWith) continue;
+      if (trigger.value === undefined || trigger.value === null) continue;
       const value = typeof trigger.value === "boolean" ? (trigger.value ? "on" : "off") : String(trigger.value);
       if (name === "tab") {
         // The server opens a tab too, when the URL names none; only the user's choice goes into the URL.
@@ -355,8 +364,9 @@ callbacks("stepscope", {
   ) {
     seePanel(made);
     // The new panel will be made from the view that Dash knows.
-    if (isOutdated && view === current) {
-      isOutdated = false;
+    if (isOutdated && !isMadeAgain && view === current) {
+      // Until it is there, controls of this one may still report.
+      isMadeAgain = true;
       remount();
     }
     const news = (value: unknown, known: unknown[]) => known.map((old) => (old === value ? noUpdate() : value));
