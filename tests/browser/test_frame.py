@@ -411,6 +411,54 @@ def test_settings_are_reset_where_the_browser_stores_nothing(
     expect(page).to_have_url(url + "/")
 
 
+def test_controls_of_a_panel_that_was_on_its_way_do_not_undo_what_was_chosen_meanwhile(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_runs(logdir, "a")
+    url = serve(logdir).url
+    page.goto(url + "/?tab=health&scalars.legend=off")
+    expect(page.get_by_role("tab", name="Health")).to_have_attribute("aria-selected", "true")
+    # What a panel's controls report may come after what is done when Dash hears of the view.
+    page.evaluate("""() => {
+        const functions = window.dash_clientside.stepscope;
+        const { collect, tellPanel } = functions;
+        const heard = Promise.withResolvers();
+        window.reported = 0;
+        window.told = [];
+        window.frames = window.requestAnimationFrame;
+        functions.tellPanel = (...values) => {
+            const answer = tellPanel(...values);
+            if (values[0] === "tab=scalars") heard.resolve();
+            return answer;
+        };
+        functions.collect = async (...values) => {
+            const context = window.dash_clientside.callback_context;
+            const of_panel = context.triggered.some(({ prop_id }) => prop_id.includes("scalars:legend"));
+            if (of_panel) await heard.promise;
+            window.dash_clientside.callback_context = context;
+            if (of_panel) window.reported += 1;
+            return collect(...values);
+        };
+    }""")
+    held = hold_callbacks(page, "tab=scalars")
+    page.get_by_role("tab", name="Scalars").click()
+    held.wait()
+    # Dash hears of a view behind the next frame, and what it has asked for comes before.
+    page.evaluate("""() => {
+        window.requestAnimationFrame = (tell) => window.told.push(tell);
+        stepscope.view.update((params) => params.delete("scalars.legend"));
+    }""")
+    held.release()
+    expect(page.get_by_role("switch", name="Legend")).not_to_be_checked()
+    page.evaluate("""() => {
+        window.requestAnimationFrame = window.frames;
+        window.told.forEach((tell) => tell(performance.now()));
+    }""")
+    page.wait_for_function("() => window.reported > 1")
+    expect(page).to_have_url(url + "/?tab=scalars")
+    expect(page.get_by_role("switch", name="Legend")).to_be_checked()
+
+
 def test_a_link_leads_to_exactly_this_view(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_runs(logdir, "a", "b")
     url = serve(logdir).url
@@ -557,3 +605,22 @@ def test_the_palette_finds_runs_tags_tabs_and_commands(
     expect(palette).to_contain_text("Nothing found")
     page.mouse.click(5, 895)
     expect(palette).to_be_hidden()
+
+
+def test_a_click_in_the_palette_counts_though_results_come_meanwhile(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_runs(logdir, "a")
+    page.goto(serve(logdir).url)
+    expect_curves(page)
+    held = hold_back(page, "/search[?]")
+    page.keyboard.press("Control+k")
+    page.get_by_role("listbox", name="Found").get_by_role("option").filter(has_text="Hide all runs").hover()
+    held.wait()
+    page.mouse.down()
+    with page.expect_response(re.compile("/search[?]")) as answer:
+        held.release()
+    answer.value.finished()
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    page.mouse.up()
+    expect(page.locator("#run-count")).to_have_text("0 of 1 shown")

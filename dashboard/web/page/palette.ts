@@ -155,6 +155,9 @@ function open(): void {
   /** The text that the list answers, and whether Enter was pressed before the results arrived. */
   let answered = "";
   let pendingEnter = false;
+  /** Whether a button is pressed on the list, and how to draw what has come since: a click ends where it began. */
+  let isPressed = false;
+  let drawLater: (() => void) | null = null;
 
   const mark = () => {
     [...list.children].forEach((entry, place) => entry.setAttribute("aria-selected", String(place === chosen)));
@@ -180,6 +183,10 @@ function open(): void {
     return made;
   };
   const show = (next: Entry[], text: string) => {
+    if (isPressed) {
+      drawLater = () => show(next, text);
+      return;
+    }
     const kept = text === answered ? next.findIndex((entry) => nameOf(entry) === nameOf(entries[chosen])) : 0;
     entries = next;
     chosen = Math.max(0, kept);
@@ -233,8 +240,21 @@ function open(): void {
     },
   });
   closeBeside(box);
+  const ended = new AbortController();
+  const release = () =>
+    setTimeout(() => {
+      isPressed = false;
+      const draw = drawLater;
+      drawLater = null;
+      if (!ended.signal.aborted) draw?.();
+    });
+  list.addEventListener("pointerdown", () => {
+    isPressed = true;
+  });
+  for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, release, { signal: ended.signal });
   box.addEventListener("close", () => {
     box.remove();
+    ended.abort();
     // Responses that are still pending are no longer wanted.
     turn += 1;
     pendingEnter = false;
