@@ -96,6 +96,20 @@ def test_the_threshold_moves_dots_matrices_and_the_address(serve: Serve, page: P
     expect(matrix).to_have_text(["3", "0", "0", "5"])
 
 
+def test_a_click_on_the_best_threshold_counts_though_new_data_comes_meanwhile(
+    serve: Serve, page: Page, logdir: Path
+) -> None:
+    two_runs(logdir)
+    page.goto(serve(logdir).url)
+    page.get_by_role("button", name="1.000 at 0.7").hover()
+    page.mouse.down()
+    with SummaryWriter(str(logdir / "good")) as writer:
+        add(writer, GOOD, 30)
+    expect(page.locator(".pr-slider .slider-at")).to_have_text("step 30")
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"pr_curves\.threshold=c:0\.7$"))
+
+
 def test_one_slider_moves_all_runs_and_one_per_run_only_its_own(serve: Serve, page: Page, logdir: Path) -> None:
     two_runs(logdir)
     page.goto(serve(logdir).url)

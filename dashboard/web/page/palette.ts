@@ -2,6 +2,7 @@
 import { active, bind } from "../core/commands.ts";
 import { icon, make, within } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
+import { whenReleased } from "../core/press.ts";
 import { Api } from "../core/request.ts";
 import { closeBeside } from "../core/taps.ts";
 import { sectionsIn, turnSections } from "../cards/sections.ts";
@@ -155,9 +156,6 @@ function open(): void {
   /** The text that the list answers, and whether Enter was pressed before the results arrived. */
   let answered = "";
   let pendingEnter = false;
-  /** Whether a button is pressed on the list, and how to draw what has come since: a click ends where it began. */
-  let isPressed = false;
-  let drawLater: (() => void) | null = null;
 
   const mark = () => {
     [...list.children].forEach((entry, place) => entry.setAttribute("aria-selected", String(place === chosen)));
@@ -183,10 +181,6 @@ function open(): void {
     return made;
   };
   const show = (next: Entry[], text: string) => {
-    if (isPressed) {
-      drawLater = () => show(next, text);
-      return;
-    }
     const kept = text === answered ? next.findIndex((entry) => nameOf(entry) === nameOf(entries[chosen])) : 0;
     entries = next;
     chosen = Math.max(0, kept);
@@ -210,12 +204,10 @@ function open(): void {
     if (turn !== own) return;
     const there = entriesOf(hits);
     const isGood = ({ score = 0 }: Entry) => score > 0;
-    show(
-      wanted.trim()
-        ? [...here.filter(isGood), ...there, ...here.filter((entry) => !isGood(entry))]
-        : [...here, ...there],
-      wanted,
-    );
+    const found = wanted.trim()
+      ? [...here.filter(isGood), ...there, ...here.filter((entry) => !isGood(entry))]
+      : [...here, ...there];
+    whenReleased(list, () => turn === own && show(found, wanted));
   };
   field.addEventListener("input", () => {
     pendingEnter = false;
@@ -240,21 +232,8 @@ function open(): void {
     },
   });
   closeBeside(box);
-  const ended = new AbortController();
-  const release = () =>
-    setTimeout(() => {
-      isPressed = false;
-      const draw = drawLater;
-      drawLater = null;
-      if (!ended.signal.aborted) draw?.();
-    });
-  list.addEventListener("pointerdown", () => {
-    isPressed = true;
-  });
-  for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, release, { signal: ended.signal });
   box.addEventListener("close", () => {
     box.remove();
-    ended.abort();
     // Responses that are still pending are no longer wanted.
     turn += 1;
     pendingEnter = false;

@@ -1,5 +1,6 @@
 /** The area below a chart of the PR curves panel: sliders, the table of runs, confusion matrices. */
 import { make, numbers, runLabel } from "../../../web/core/dom.ts";
+import { whenReleased } from "../../../web/core/press.ts";
 import { choose, type Keyed, slider as stepSlider, type StepData } from "../../../web/cards/step_slider.ts";
 import { view } from "../../../web/page/view.ts";
 import { type Card, curvesOf, type Parts } from "./card.ts";
@@ -156,7 +157,8 @@ function buildTable(card: Card, { table }: Parts): void {
     return make("tr", { "data-run": run.run }, who, main, best, ...own.map(([, cell]) => cell));
   });
   live.set(card, cells);
-  table.replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+  const made = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
+  whenReleased(table, () => table.replaceChildren(made));
 }
 
 function bestButton(card: Card, run: CurveMeta): HTMLElement | string {
