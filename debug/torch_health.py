@@ -60,6 +60,8 @@ class HealthBatch:
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], int, int]] = {}
         """A tensor, its version, and its place, by the tensor's identity."""
         self._dropped: list[int] = []
+        self._streams: set[torch.cuda.Stream] = set()
+        """Those that compute what is waited for: each thread may have its own."""
 
     def __len__(self) -> int:
         return len(self._sums)
@@ -85,6 +87,9 @@ class HealthBatch:
                 x = _computable(piece)
                 measured = _Measured(len(self._sums), x.numel(), *_measures_on_device(x, dtype))
                 self._waiting.setdefault((x.device, x.dtype), []).append(measured)
+            # Tensors of a mode of PyTorch that only pretends to compute are on devices that may not exist.
+            if numbers.device.type == "cuda" and torch.cuda.is_initialized():
+                self._streams.add(torch.cuda.current_stream(numbers.device))
             self._sums.append(None)
 
     def drop(self, places: Iterable[int]) -> None:
@@ -117,6 +122,8 @@ class HealthBatch:
         here = [place for place, row in enumerate(self._sums) if row is not None]
         if here:
             sums[here] = [self._sums[place] for place in here]
+        for stream in self._streams:
+            torch.cuda.current_stream(stream.device).wait_stream(stream)
         for waiting in self._waiting.values():
             copied = _copied(waiting)
             places = np.array([piece.place for piece in waiting])

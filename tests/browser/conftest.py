@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -238,3 +239,18 @@ def hold_back(page: Page, address: str) -> Held:
 def hold_callbacks(page: Page, words: str) -> Held:
     """Hold back the page's requests to Dash's callbacks that contain these words until they are released."""
     return Held(page, CALLBACKS, lambda route: words in (route.request.post_data or ""))
+
+
+@contextmanager
+def held_frames(page: Page) -> Iterator[None]:
+    """Hold back what the page asks for its next frame, and have it done at the end of the block."""
+    page.evaluate("""() => {
+        window.held = [];
+        window.frames = window.requestAnimationFrame;
+        window.requestAnimationFrame = (tell) => window.held.push(tell);
+    }""")
+    yield
+    page.evaluate("""() => {
+        window.requestAnimationFrame = window.frames;
+        window.held.forEach((tell) => tell(performance.now()));
+    }""")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from sample_logs.make import FOLDER
 from stepscope.dashboard.page.state import View, encode
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard, hold_back, hold_callbacks
+from tests.browser.conftest import Dashboard, held_frames, hold_back, hold_callbacks
 
 pytestmark = pytest.mark.browser
 
@@ -424,8 +424,6 @@ def test_controls_of_a_panel_that_was_on_its_way_do_not_undo_what_was_chosen_mea
         const { collect, tellPanel } = functions;
         const heard = Promise.withResolvers();
         window.reported = 0;
-        window.told = [];
-        window.frames = window.requestAnimationFrame;
         functions.tellPanel = (...values) => {
             const answer = tellPanel(...values);
             if (values[0] === "tab=scalars") heard.resolve();
@@ -443,17 +441,11 @@ def test_controls_of_a_panel_that_was_on_its_way_do_not_undo_what_was_chosen_mea
     held = hold_callbacks(page, "tab=scalars")
     page.get_by_role("tab", name="Scalars").click()
     held.wait()
-    # Dash hears of a view behind the next frame, and what it has asked for comes before.
-    page.evaluate("""() => {
-        window.requestAnimationFrame = (tell) => window.told.push(tell);
-        stepscope.view.update((params) => params.delete("scalars.legend"));
-    }""")
-    held.release()
-    expect(page.get_by_role("switch", name="Legend")).not_to_be_checked()
-    page.evaluate("""() => {
-        window.requestAnimationFrame = window.frames;
-        window.told.forEach((tell) => tell(performance.now()));
-    }""")
+    # Dash learns of a view only after the next frame, and the answer to its earlier request comes before that.
+    with held_frames(page):
+        page.evaluate("""stepscope.view.update((params) => params.delete("scalars.legend"))""")
+        held.release()
+        expect(page.get_by_role("switch", name="Legend")).not_to_be_checked()
     page.wait_for_function("() => window.reported > 1")
     expect(page).to_have_url(url + "/?tab=scalars")
     expect(page.get_by_role("switch", name="Legend")).to_be_checked()

@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from stepscope.dashboard.server.access import Access
-from tests.browser.conftest import Dashboard, hold_back, hold_callbacks
+from tests.browser.conftest import Dashboard, held_frames, hold_back, hold_callbacks
 
 EVENTS = [{"ph": "X", "pid": 1, "tid": 1, "ts": 10 * n, "dur": 8, "name": f"operator {n}"} for n in range(4)]
 TRACE = json.dumps({"traceEvents": EVENTS})
@@ -54,25 +54,15 @@ def test_a_panel_that_was_on_its_way_shows_the_trace_that_was_opened_meanwhile(
         (logdir / f"{name}.trace.json").write_text(TRACE)
     page.goto(serve(logdir).url + "/?tab=profile")
     expect(page.locator("#profile-facts")).to_contain_text("4 slices")
-    page.evaluate("""() => {
-        window.told = [];
-        window.frames = window.requestAnimationFrame;
-    }""")
     held = hold_callbacks(page, "tab=timeline")
     page.get_by_role("tab", name="Timeline").click()
     held.wait()
     # Dash learns of a view only after the next frame, and the answer to its earlier request comes before that.
-    page.evaluate("""() => {
-        window.requestAnimationFrame = (tell) => window.told.push(tell);
-        stepscope.view.open("timeline", { "timeline.trace": [".|file|first.trace.json"] });
-    }""")
-    held.release()
-    choice = page.get_by_role("textbox", name="Trace").or_(page.get_by_role("combobox", name="Trace")).first
-    expect(choice).to_have_value(re.compile("newest"))
-    page.evaluate("""() => {
-        window.requestAnimationFrame = window.frames;
-        window.told.forEach((tell) => tell(performance.now()));
-    }""")
+    with held_frames(page):
+        page.evaluate("""stepscope.view.open("timeline", { "timeline.trace": [".|file|first.trace.json"] })""")
+        held.release()
+        choice = page.get_by_role("textbox", name="Trace").or_(page.get_by_role("combobox", name="Trace")).first
+        expect(choice).to_have_value(re.compile("newest"))
     expect(choice).to_have_value(re.compile("first"))
     expect(page.locator(".timeline-panel")).to_have_count(1)
 

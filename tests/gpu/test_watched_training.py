@@ -125,7 +125,7 @@ def test_gradients_and_updates_of_lbfgs_are_those_of_the_processor(tmp_path: Pat
 
 
 def test_modules_that_run_in_threads_with_streams_of_their_own_keep_their_statistics(tmp_path: Path) -> None:
-    """Each stream is kept busy first, so that a figure that is computed in another stream is that of a stale value."""
+    """Each stream has much to do first, so that whatever does not wait for it finds stale values."""
     model = nn.ModuleList([nn.Linear(2, 3), nn.Linear(4, 5)]).to("cuda")
     with torch.no_grad():
         for parameter in model.parameters():
@@ -135,7 +135,7 @@ def test_modules_that_run_in_threads_with_streams_of_their_own_keep_their_statis
     def run(module: nn.Linear) -> None:
         with torch.cuda.stream(torch.cuda.Stream()):
             for number in range(runs):
-                torch.cuda._sleep(200_000)
+                torch.cuda._sleep(20_000_000)
                 module(torch.full((1, module.in_features), float(number), device="cuda"))
 
     torch.cuda.synchronize()
