@@ -194,6 +194,8 @@ class Session:
             collector = self._started.pop(0)
             try:
                 collected.append(collector.stop())
+            except UserError as error:
+                self._notes.append(f"records are lost: {error}")
             except Exception as error:
                 self._notes.append(f"what {type(collector).__name__} recorded is lost: {error}")
             except BaseException:

@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from threading import Lock
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from stepscope.record_fields import check_fields
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -145,7 +148,9 @@ class Extensions(Generic[Record]):
             LookupError: the record is not from another distribution.
         """
         plugin = of if isinstance(of, Plugin) else self._plugin_of(of)
-        failure = PluginFailure(plugin, f"{doing}: {_sentence(error)}" if doing else _sentence(error))
+        sentence = _sentence(error, plugin)
+        failure = PluginFailure(plugin, f"{doing}: {sentence}" if doing else sentence)
+        _LOG.debug("the plug-in %r", plugin.name, exc_info=error)
         with self._lock:
             if failure in self._failures or len(self._failures) >= _MOST_FAILURES:
                 return failure
@@ -160,29 +165,34 @@ class Extensions(Generic[Record]):
         return found
 
     def _load(self) -> None:
-        names = set(self._taken())
+        owners = dict.fromkeys(self._taken(), "Stepscope")
         good, bad = [], []
         for plugin in found(self.group):
             try:
-                record = self._record(plugin, names)
+                record = self._record(plugin, owners)
             # Third-party modules may do anything when imported, including sys.exit().
             except (Exception, SystemExit) as error:
-                failure = PluginFailure(plugin, _sentence(error))
+                failure = PluginFailure(plugin, _sentence(error, plugin))
+                _LOG.debug("the plug-in %r", plugin.name, exc_info=error)
                 _LOG.warning("%s", failure)
                 bad.append(failure)
             else:
-                names.add(self._name_of(record))
+                owners[self._name_of(record)] = plugin.distribution
                 good.append((plugin, record))
         self._loaded, self._failures = tuple(good), tuple(bad)
 
-    def _record(self, plugin: Plugin, names: Collection[str]) -> Record:
+    def _record(self, plugin: Plugin, owners: Mapping[str, str]) -> Record:
         record = plugin.entry.load()
+        place, type_name = plugin.entry.value, self._type.__name__
+        if isinstance(record, type) and issubclass(record, self._type):
+            raise TypeError(f"{place} is a class, expected an instance of it: {record.__name__}()")
         if not isinstance(record, self._type):
-            raise TypeError(f"{plugin.entry.value} is of the type {type(record).__name__}, not {self._type.__name__}")
+            raise TypeError(f"{place} is of the type {type(record).__name__}, not {type_name}")
+        check_fields(record, self._type)
         self._check(record)
         name = self._name_of(record)
-        if name in names:
-            raise ValueError(f"another {self._type.__name__} is called {name!r} already")
+        if name in owners:
+            raise ValueError(f"the name {name!r} is taken by {owners[name]}: choose another")
         return record
 
 
@@ -239,6 +249,13 @@ def _is_any_in(_path: tuple[str, ...]) -> bool:
     return not entry_points().groups.isdisjoint(f"stepscope.{group}" for group in GROUPS)
 
 
-def _sentence(error: BaseException) -> str:
-    text = " ".join(str(error).split()) or "no reason given"
-    return f"{type(error).__name__}: {text[:500]}"
+def _sentence(error: BaseException, plugin: Plugin) -> str:
+    """Return what an exception says, and where in the plug-in's own modules it was raised."""
+    text = " ".join(str(error).split())[:500] or "no reason given"
+    package = plugin.entry.module.partition(".")[0]
+    places = [
+        f"{frame.f_globals['__name__']}, line {line}"
+        for frame, line in walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == package
+    ]
+    return f"{type(error).__name__}: {text}" + (f" ({places[-1]})" if places else "")

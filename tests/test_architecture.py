@@ -14,10 +14,10 @@ from stepscope.dashboard.page import bundle
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 MAY_IMPORT = {
-    "summary": {"summary", "plugins"},
-    "profiler": {"profiler", "summary", "plugins"},
-    "debug": {"debug", "profiler", "summary", "plugins"},
-    "dashboard": {"dashboard", "debug", "profiler", "summary", "plugins"},
+    "summary": {"summary", "plugins", "record_fields"},
+    "profiler": {"profiler", "summary", "plugins", "record_fields"},
+    "debug": {"debug", "profiler", "summary", "plugins", "record_fields"},
+    "dashboard": {"dashboard", "debug", "profiler", "summary", "plugins", "record_fields"},
 }
 ROOMS = set(MAY_IMPORT)
 FOR_PANELS = {
@@ -98,7 +98,7 @@ LAYERS: dict[str, set[str]] = {
 def modules() -> dict[str, Path]:
     """Every module of the rooms by its dotted name under ``stepscope``; a package's is its ``__init__.py``."""
     # Below all rooms: the module that finds records of other distributions.
-    found = {"plugins": REPOSITORY / "stepscope" / "plugins.py"}
+    found = {name: REPOSITORY / "stepscope" / f"{name}.py" for name in ("plugins", "record_fields")}
     for room in ROOMS:
         for path in (REPOSITORY / room).rglob("*.py"):
             parts = path.relative_to(REPOSITORY).with_suffix("").parts

@@ -93,7 +93,7 @@ made = tables_of(PageRequest.of(decode("profile.view=plugins")), analyzed_traces
 csv = client.get("/api/profile/table.csv", params={"name": "letters", "view": "profile.view=plugins"}).text
 found = {
     "csv": csv.replace("\\r", ""),
-    "tables": [[each.name, each.title, each.empty] for each in made],
+    "tables": [[each.name, each.title, each.empty, each.failure] for each in made],
     "columns": [[each["headerName"], each["headerTooltip"]] for each in columns(made[1], [])],
     "pages": [each["value"] for each in shown_pages({}, "overview")],
     "failures": [failure.plugin.name for failure in plugin_failures()],
@@ -149,9 +149,32 @@ def test_a_verb_that_breaks_is_named_and_the_others_work(tmp_path: Path) -> None
     assert "    greet " in listed.stdout
     assert listed.returncode == 0
     assert listed.stderr == (
-        "The plug-in 'heavy' of stepscope-mine 1.2 (stepscope.verbs) failed: SystemExit: no license\n"
+        "The plug-in 'heavy' of stepscope-mine 1.2 (stepscope.verbs) failed: SystemExit: no license (heavy, line 1)\n"
         "The plug-in 'seven' of stepscope-mine 1.2 (stepscope.verbs) failed: "
         "TypeError: other:VERB is of the type int, not ListedVerb\n"
+    )
+
+
+def test_a_verb_that_fails_while_it_runs_is_named_with_the_line(tmp_path: Path) -> None:
+    fails = VERB.replace("return 3", "raise KeyError(arguments.name)")
+    nothing = VERB.replace("def run", "def ran").replace('"greet"', '"nothing"')
+    points = {"verbs": {"greet": "mine:VERB", "nothing": "nothing:VERB"}}
+    write_distribution(tmp_path, {"mine": fails, "nothing": nothing.replace("mine:", "nothing:")}, points)
+    failed = (
+        "The plug-in 'greet' of stepscope-mine 1.2 (stepscope.verbs) failed: run: KeyError: 'you' (mine, line 10)\n"
+    )
+    done = stepscope(tmp_path, "greet", "you")
+    assert (done.stdout, done.stderr, done.returncode) == ("hello you\n", failed, 1)
+    traced = stepscope(tmp_path, "greet", "you", STEPSCOPE_LOG="debug").stderr
+    assert "Traceback (most recent call last):" in traced
+    assert traced.endswith(failed)
+    assert stepscope(tmp_path, "nothing", "you").stderr.startswith(
+        "The plug-in 'nothing' of stepscope-mine 1.2 (stepscope.verbs) failed: TypeError: Greet has no method 'run'\n"
+    )
+    refused = stepscope(tmp_path, "greet", "you", STEPSCOPE_LOG="loud")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "stepscope: STEPSCOPE_LOG is loud; expected debug, info, warning or error.\n",
     )
 
 
@@ -184,6 +207,144 @@ def test_a_collector_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     )
     listed = run_python(tmp_path, "-c", "from stepscope.profiler.server import *; print(usable_collectors())")
     assert "'mine'" not in listed.stdout
+
+
+COLLECTORS = """
+from stepscope.profiler.collectors.base import HOST_DEVICE, Collected, Lane, Record
+from stepscope.profiler.collectors.registry import ListedCollector
+
+LANE = Lane(HOST_DEVICE, 7, "mine")
+
+class Idle:
+    def start(self, clock):
+        pass
+
+    def stop(self):
+        return Collected()
+
+class Start(Idle):
+    def start(self, clock):
+        raise ValueError("no sensor")
+
+class Stop(Idle):
+    def stop(self):
+        raise RuntimeError("sensor lost")
+
+class Lists(Idle):
+    def stop(self):
+        return []
+
+class Times(Idle):
+    def stop(self):
+        return Collected([Record("a", "annotation", LANE, "then", 5)])
+
+class Facts(Idle):
+    def stop(self):
+        return Collected(metadata={"sensors": {1, 2}})
+
+start, stop, lists, times, facts = (
+    ListedCollector(each.__name__.lower(), "x", f"mine:{each.__name__}") for each in (Start, Stop, Lists, Times, Facts)
+)
+needs = ListedCollector("needs", "x", "mine:Idle", "gone")
+"""
+RECORD_EACH = """
+import json, sys
+from stepscope import annotate, profiler
+from stepscope.profiler import ProfilerOptions
+from stepscope.summary.errors import UserError
+
+def said(**arguments):
+    try:
+        profiler.start("run", **arguments)
+    except UserError as error:
+        return str(error)
+    with annotate("work"):
+        pass
+    recording = profiler.stop()
+    return [recording.steps == (0,), *recording.notes]
+
+print(json.dumps({
+    name: [said(collectors=[name]), said(options=ProfilerOptions(0, 0, 0, more_collectors=[name]))]
+    for name in sys.argv[1:]
+}))
+"""
+
+
+def test_a_collector_that_fails_loses_only_its_own_records(tmp_path: Path) -> None:
+    names = ("start", "stop", "lists", "times", "facts", "needs")
+    write_distribution(tmp_path, {"mine": COLLECTORS}, {"collectors": {name: f"mine:{name}" for name in names}})
+    done = run_python(tmp_path, "-c", RECORD_EACH, *names)
+    assert done.returncode == 0, done.stderr
+    why = {
+        "start": "start: ValueError: no sensor (mine, line 16)",
+        "stop": "stop: RuntimeError: sensor lost (mine, line 20)",
+        "lists": "stop: TypeError: it returned list, expected Collected",
+        "times": "stop: TypeError: records[0].start_ns is 'then', expected int",
+        "facts": "stop: TypeError: metadata['sensors'] cannot be JSON: Object of type set is not JSON serializable",
+        "needs": "ModuleNotFoundError: it needs the module 'gone', which is not installed",
+    }
+    failed = {
+        name: f"The plug-in '{name}' of stepscope-mine 1.2 (stepscope.collectors) failed: {each}"
+        for name, each in why.items()
+    }
+    # A collector that was asked for by its name must be able to start; one that is only added need not.
+    lost = {name: [True, f"records are lost: {failed[name]}"] for name in names}
+    assert json.loads(done.stdout) == {
+        name: {"start": [failed[name], [True, failed[name]]], "needs": [failed[name]] * 2}.get(name, [lost[name]] * 2)
+        for name in names
+    }
+    assert done.stderr == "".join(f"{failed[name]}\n" for name in names)
+
+
+def test_collectors_that_are_given_as_objects_are_named_too(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(COLLECTORS)
+    code = (
+        "import mine; from stepscope import profiler; profiler.start('run', collectors=[mine.Lists()]); "
+        "print(*profiler.stop().notes)"
+    )
+    assert run_python(tmp_path, "-c", code).stdout == (
+        "records are lost: the collector Lists failed: stop: TypeError: it returned list, expected Collected\n"
+    )
+
+
+WRONG = """
+from stepscope.dashboard.cli.base import ListedVerb
+from stepscope.profiler.collectors.registry import ListedCollector
+from stepscope.profiler.traces import TraceReader
+from stepscope.summary.kinds import Kind, Table
+
+NAME = Kind(plugin_name=7, decode=bytes, about="x")
+DECODE = Kind(plugin_name="decode", decode="bytes", about="x")
+TAKEN = Kind(plugin_name="scalars", decode=bytes, about="x")
+COLUMN = Kind(plugin_name="column", decode=bytes, about="x", table=Table({"x": "floaty"}, list))
+CLASS = Kind
+SUFFIX = TraceReader("suffix", "x", bool, print, suffixes=".log")
+PLACE = ListedCollector("place", "x", "mine.Place")
+SPACE = ListedVerb("two words", "x", "mine:Two")
+"""
+
+
+def test_fields_of_a_wrong_type_are_named_when_a_record_is_loaded(tmp_path: Path) -> None:
+    kinds = {name.lower(): f"mine:{name}" for name in ("NAME", "DECODE", "TAKEN", "COLUMN", "CLASS")}
+    others = {
+        "trace_readers": {"suffix": "mine:SUFFIX"},
+        "collectors": {"place": "mine:PLACE"},
+        "verbs": {"space": "mine:SPACE"},
+    }
+    write_distribution(tmp_path, {"mine": WRONG}, {"kinds": kinds, **others})
+    done = stepscope(tmp_path, "plugins")
+    assert done.returncode == 0
+    assert dict(re.findall(r"^  (\S+) .*failed: (.*)$", done.stdout, re.MULTILINE)) == {
+        "name": "TypeError: plugin_name is 7, expected str",
+        "decode": "TypeError: decode is 'bytes', expected a function",
+        "taken": "ValueError: the name 'scalars' is taken by Stepscope: choose another",
+        "column": "TypeError: table.columns['x'] is 'floaty', expected one of 'bool', 'int', 'float', 'str', 'name', "
+        "'bytes', 'list[int]', 'list[float]', 'list[str]'",
+        "class": "TypeError: mine:CLASS is a class, expected an instance of it: Kind()",
+        "suffix": "TypeError: suffixes is '.log', expected a tuple of str",
+        "place": "ValueError: path is 'mine.Place', expected 'package.module:Class'",
+        "space": "ValueError: its name is 'two words', expected lower-case letters, digits and hyphens",
+    }
 
 
 def test_plugins_lists_what_there_is_and_what_failed(tmp_path: Path) -> None:
@@ -246,7 +407,7 @@ def test_an_analysis_that_breaks_is_named_and_the_others_are_made(tmp_path: Path
     path = trace_in(tmp_path)
     said = (
         "The plug-in 'letters' of stepscope-mine 1.2 (stepscope.analyses) failed: "
-        "AttributeError: 'Facts' object has no attribute 'gone'\n"
+        "AttributeError: 'Facts' object has no attribute 'gone' (mine, line 7)\n"
     )
     alone = stepscope(tmp_path, "analyze", path, "--table", "letters")
     assert alone.returncode == 2
@@ -260,13 +421,17 @@ def test_an_analysis_that_breaks_is_named_and_the_others_are_made(tmp_path: Path
 
 def test_an_analysis_that_cannot_be_is_refused(tmp_path: Path) -> None:
     refused = {
-        "same_name": ('"letters",\n', '"kernels",\n', "ValueError: another Analysis is called 'kernels' already"),
+        "same_name": (
+            '"letters",\n',
+            '"kernels",\n',
+            "ValueError: the name 'kernels' is taken by Stepscope: choose another",
+        ),
         "every": ('"letters",\n', '"all",\n', "ValueError: its name is 'all', which stands for every analysis"),
         "same_metric": ('"longest_name"', '"gpu_idle"', "ValueError: another metric is called 'gpu_idle' already"),
         "of_a_step": (
             "columns=(",
             "of='step', columns=(",
-            "ValueError: it is of 'step', expected one of trace, ranks, changes",
+            "TypeError: of is 'step', expected one of 'trace', 'ranks', 'changes'",
         ),
     }
     modules = {name: ANALYSIS.replace(old, new) for name, (old, new, _) in refused.items()}
@@ -290,14 +455,75 @@ def test_the_profile_page_has_the_tables_of_others(tmp_path: Path) -> None:
         [
             "broken",
             "How long names are",
+            "The trace has nothing of this.",
             "The plug-in 'broken' of stepscope-mine 1.2 (stepscope.analyses) failed: "
-            "AttributeError: 'Facts' object has no attribute 'gone'.",
+            "AttributeError: 'Facts' object has no attribute 'gone' (broken, line 7)",
         ],
-        ["letters", "How long names are", "The trace has nothing of this."],
+        ["letters", "How long names are", "The trace has nothing of this.", ""],
     ]
     assert found["columns"] == [["Name", "Its name"], ["Letters", "How many letters it has"], ["Took", "How long"]]
     assert "plugins" in found["pages"]
     assert found["failures"] == ["broken"]
+
+
+OTHER_TABLES = """
+import polars as pl
+from stepscope.profiler.analysis.records import Analysis, Column, MetricDefinition
+
+WORDS = Analysis(
+    "words", "only texts", lambda facts: pl.DataFrame({"a": ["x"], "b": ["y"]}), (Column("a", "x"), Column("b", "y"))
+)
+ONE = Analysis("one", "one column", lambda facts: pl.DataFrame({"n": [1, 2]}), (Column("n", "x"),))
+OTHER = Analysis("other", "another column", lambda facts: pl.DataFrame({"m": [1]}), (Column("n", "x"),))
+FIGURE = Analysis(
+    "figure", "another figure", lambda facts: pl.DataFrame({"n": [1]}), (Column("n", "x"),),
+    metrics=(MetricDefinition("largest", "count", "x"),), figures=lambda facts: {"smallest": 1},
+)
+"""
+CARDS = """
+import json, sys
+from dash.development.base_component import Component
+from stepscope.dashboard.page.state import decode
+from stepscope.dashboard.panels.profile.analysis_tables import tables_of
+from stepscope.dashboard.panels.profile.settings import PageRequest
+from stepscope.dashboard.panels.profile.views import page_tables
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.analyzed_traces import analyzed_traces_of
+from stepscope.dashboard.traces.sources import trace_sources
+from stepscope.summary.logdir import Logdir
+from tests.dashboard.media import NoFollower
+
+live = Live(sys.argv[1], lambda publish: NoFollower())
+live.publish(Logdir(sys.argv[1], companion_patterns=["*.trace.json"]).update())
+(source,) = trace_sources(live.snapshot())
+requested = PageRequest.of(decode("profile.view=plugins"))
+cards = page_tables(requested, tables_of(requested, analyzed_traces_of(live).get(source), None))
+grids = [each.columnDefs for card in cards for each in card._traverse() if hasattr(each, "columnDefs")]
+print(json.dumps([
+    [[column["colId"] for column in columns] for columns in grids],
+    [card.children for card in cards if "plugin-failed" in str(getattr(card, "className", ""))],
+]))
+"""
+
+
+def test_the_profile_page_shows_any_table_and_names_those_that_it_cannot_show(tmp_path: Path) -> None:
+    points = {"analyses": {name.lower(): f"mine:{name}" for name in ("WORDS", "ONE", "OTHER", "FIGURE")}}
+    write_distribution(tmp_path, {"mine": OTHER_TABLES}, points)
+    (tmp_path / "logs").mkdir()
+    path = trace_in(tmp_path / "logs")
+    done = run_python(tmp_path, "-c", CARDS, str(tmp_path / "logs"))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [
+        [["n"], ["n"], ["a", "b"]],
+        [
+            "Another column: The plug-in 'other' of stepscope-mine 1.2 (stepscope.analyses) failed: "
+            "TypeError: the table has no column 'n', only 'm'"
+        ],
+    ]
+    assert stepscope(tmp_path, "analyze", path, "--fail-if", "largest > 2").stderr.startswith(
+        "The plug-in 'figure' of stepscope-mine 1.2 (stepscope.analyses) failed: "
+        "figures: ValueError: 'smallest' is not among its metrics\n"
+    )
 
 
 def test_every_field_of_every_record_is_described() -> None:

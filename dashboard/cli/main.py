@@ -1,9 +1,10 @@
 """The command ``stepscope``."""
 
 import glob
+import logging
 import os
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
@@ -15,11 +16,14 @@ from stepscope.dashboard.cli.base import ListedVerb, Verb
 from stepscope.dashboard.cli.imports import quick_imports
 from stepscope.dashboard.cli.tensorboard_flags import translated
 from stepscope.dashboard.cli.verbs import OTHERS, VERBS, all_verbs
+from stepscope.record_fields import check_methods
 from stepscope.summary.errors import UserError
 from stepscope.summary.logdir_source import named_logdir
 from stepscope.summary.storage import is_address
 
 DEFAULT_VERB: Final = "serve"
+LOG_LEVEL: Final = "STEPSCOPE_LOG"
+"""Environment variable with the level of messages; at "debug", failures of plug-ins have their tracebacks."""
 _OWN: Final = frozenset(verb.name for verb in VERBS)
 
 
@@ -61,6 +65,7 @@ def _prepared(listed: ListedVerb, parser: ArgumentParser) -> Verb:
     """
     try:
         verb = listed.load()
+        check_methods(verb, Verb)
         verb.add_arguments(parser)
     except (Exception, SystemExit) as error:
         if listed.name in _OWN:
@@ -119,11 +124,39 @@ def _no_such_verb(word: str) -> str:
     return "\n".join(lines)
 
 
+def _run(arguments: Namespace) -> int:
+    chosen: Verb = arguments.chosen
+    try:
+        return chosen.run(arguments)
+    except UserError:
+        raise
+    except Exception as error:
+        listed = next(
+            (verb for verb in (OTHERS.records() if arguments.verb not in _OWN else ()) if verb.name == arguments.verb),
+            None,
+        )
+        if listed is None:
+            raise
+        OTHERS.fail(listed, error, "run")
+        return 1
+
+
+def _log_as_requested() -> None:
+    level = os.environ.get(LOG_LEVEL)
+    if level is None:
+        return
+    if level.upper() not in logging.getLevelNamesMapping():
+        raise UserError(f"{LOG_LEVEL} is {level}; expected debug, info, warning or error.")
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("stepscope").setLevel(level.upper())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; without a verb it serves."""
     said = list(sys.argv[1:] if argv is None else argv)
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
+        _log_as_requested()
         arguments = with_verb(said)
         if arguments[0] == DEFAULT_VERB:
             meant = translated(arguments)
@@ -133,8 +166,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with quick_imports():
             parser = make_parser(arguments[0])
         parsed = parser.parse_args(arguments)
-        chosen: Verb = parsed.chosen
-        return chosen.run(parsed)
+        return _run(parsed)
     except UserError as error:
         errors.print(f"stepscope: {error}", style="red", markup=False)
         return error.exit_code

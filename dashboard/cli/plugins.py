@@ -10,7 +10,10 @@ from stepscope.dashboard.cli.text_tables import MOST_TEXT
 from stepscope.dashboard.server.numbers import count
 from stepscope.plugins import Extensions, Plugin, PluginFailure, registries
 
-_NONE: Final = "No plug-ins are installed. What a plug-in can add: docs/extending.md."
+_NONE: Final = (
+    "No plug-ins are installed. What a plug-in can add: "
+    "https://github.com/stepscope/stepscope/blob/main/docs/extending.md"
+)
 
 
 class PluginsVerb:

@@ -1,9 +1,11 @@
 """The verbs of ``stepscope``: its own, in the order of ``stepscope --help``, and those of other distributions."""
 
+import re
 from typing import Final
 
 from stepscope.dashboard.cli.base import ListedVerb
 from stepscope.plugins import Extensions
+from stepscope.record_fields import check_place
 
 VERBS: Final = (
     ListedVerb(
@@ -98,11 +100,20 @@ VERBS: Final = (
     ),
 )
 """Stepscope's own verbs. Each is one module in this folder and one entry here."""
+
+
+def _check(verb: ListedVerb) -> None:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", verb.name):
+        raise ValueError(f"its name is {verb.name!r}, expected lower-case letters, digits and hyphens")
+    check_place(verb.path)
+
+
 OTHERS: Final = Extensions(
     "verbs",
     ListedVerb,
     lambda verb: verb.name,
     taken=lambda: [verb.name for verb in VERBS],
+    check=_check,
     about_of=lambda verb: verb.help,
 )
 """Verbs of other distributions."""

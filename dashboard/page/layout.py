@@ -1,7 +1,7 @@
 """The layout around the panels: header, run list, and the place of the open panel."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 import dash_ag_grid as dag
@@ -225,16 +225,26 @@ def header() -> html.Header:
     )
 
 
+def _tag_setting(panel: Tab, others: Collection[str]) -> str:
+    """Return the setting that a tag chosen in the palette is written to: panels of others have no tag filter."""
+    if panel.name not in others:
+        return "tag_filter"
+    own = f"{panel.name}.tag"
+    return own if any(setting.name == own for setting in panel.settings) else ""
+
+
 def stores(
     settings: Sequence[Setting[Any]], panels: Sequence[Tab], plugins: list[PluginPage] | None
 ) -> list[dcc.Store]:
     """Return the stores of the page; see `stepscope.dashboard.page.state` for "view"."""
+    others = {plugin["name"] for plugin in plugins or ()}
     declared: Declared = {
         "panels": [
             {
                 "name": panel.name,
                 "kinds": panel.kinds,
                 "ending": panel.tag_ending,
+                "tag_setting": _tag_setting(panel, others),
                 "follows_runs": panel.follows_runs,
             }
             for panel in panels

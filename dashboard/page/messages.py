@@ -5,13 +5,15 @@ from typing import Final, Literal, TypedDict
 
 
 class PanelFacts(TypedDict):
-    """A panel: the kinds of data whose tags it shows, a regular expression for the tag ending that cards leave out, and
-    whether the list of runs selects its content.
+    """A panel: the kinds of data whose tags it shows, a regular expression for the tag ending that cards leave out, the
+    setting that a tag chosen in the palette is written to ("" for none), and whether the list of runs selects its
+    content.
     """
 
     name: str
     kinds: Sequence[str]
     ending: str
+    tag_setting: str
     follows_runs: bool
 
 

@@ -1,7 +1,6 @@
 """Panels of other distributions, guarded: their failures are named on the page, and nothing else fails with them."""
 
 import json
-import logging
 from collections.abc import Callable
 from functools import wraps
 from inspect import get_annotations, iscoroutinefunction
@@ -20,7 +19,6 @@ from stepscope.dashboard.server.work import heavy
 from stepscope.plugins import Extensions, Plugin, PluginFailure
 from stepscope.summary.snapshot import Snapshot
 
-_LOG: Final = logging.getLogger("stepscope")
 FAILURES_ID: Final = "plugin-failures"
 """The page's store for failures of plug-in callbacks: ``web/page/plugins.ts``."""
 
@@ -43,7 +41,6 @@ class PluginPanel(Panel):
 
     def report(self, doing: str, error: BaseException) -> PluginFailure:
         """Record what the plug-in failed at."""
-        _LOG.debug("%s of the plug-in %r failed", doing, self.name, exc_info=error)
         return self._extensions.fail(self.plugin, error, doing)
 
     def has_data(self, snapshot: Snapshot) -> bool:

@@ -10,6 +10,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
 from dash.exceptions import DependencyException
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
+from starlette.middleware import Middleware
 
 from stepscope.dashboard.page import layout
 from stepscope.dashboard.page.controls import panel_stores, setting_id
@@ -29,7 +30,7 @@ from stepscope.dashboard.server import revision
 from stepscope.dashboard.server.access import Access, page_policy
 from stepscope.dashboard.server.answers import once_per_revision
 from stepscope.dashboard.server.callbacks import PATH as CALLBACKS
-from stepscope.dashboard.server.callbacks import CallbackGuard
+from stepscope.dashboard.server.callbacks import CallbackErrors, CallbackGuard
 from stepscope.dashboard.server.compression import Compression
 from stepscope.dashboard.server.fingerprint import lasting_fingerprint
 from stepscope.dashboard.server.guard import Guard
@@ -111,6 +112,8 @@ def build_app(
     app.layout = app.markup.of(layout.page(RUN_SETTINGS, panels, told if server.state.has_plugins else None))
     look_at_first(server, CALLBACKS)
     server.add_exception_handler(DependencyException, no_such_file)
+    # The innermost, so that errors do not reach Dash's middleware unheard.
+    server.user_middleware.append(Middleware(CallbackErrors))
     server.add_middleware(CallbackGuard, callbacks=app.callback_map)
     if plugins:
         server.add_middleware(PluginErrors, reports={f"/api/{panel.name}/": panel.report for panel in plugins})

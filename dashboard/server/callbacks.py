@@ -1,11 +1,13 @@
 """Guards Dash's single callback route: accepts what its own page posts, and nothing that makes it fail."""
 
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
 import msgspec
+from dash.exceptions import PreventUpdate
 from fastapi import HTTPException
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -14,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from stepscope.dashboard.server.bodies import JSON, parsed
 from stepscope.dashboard.server.bounded_bodies import read_already, whole_body
 
+_LOG: Final = logging.getLogger("stepscope")
 PATH: Final = "/_dash-update-component"
 
 
@@ -78,6 +81,25 @@ class CallbackGuard:
                     msgspec.convert(value, annotation)
         except (TypeError, msgspec.ValidationError) as error:
             raise HTTPException(400, f"The callback cannot be called with these values: {error}.") from None
+
+
+class CallbackErrors:
+    """Logs what a callback raises, which Dash answers with 500 and says nothing of.
+
+    Args:
+        app: the application with Dash's routes, below Dash's own handling of errors.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app: Final = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except Exception as error:
+            if scope.get("path") == PATH and not isinstance(error, PreventUpdate):
+                _LOG.exception("A callback of the page failed.")
+            raise
 
 
 @cache

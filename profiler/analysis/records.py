@@ -109,13 +109,17 @@ class Analysis:
         """Return the table, given the arguments of `function`.
 
         Raises:
-            TypeError: the function returned something else, or a table of more than numbers, booleans and texts.
+            TypeError: the function returned something else, a table without one of the columns, or one of more than
+                numbers, booleans and texts.
         """
         import polars as pl
 
         frame = self.function(*given)
         if not isinstance(frame, pl.DataFrame):
             raise TypeError(f"the analysis {self.name!r} gave a {type(frame).__name__}, not a polars.DataFrame")
+        missing = [column.name for column in self.columns if column.name not in frame.columns]
+        if frame.columns and missing:
+            raise TypeError(f"the table has no column {missing[0]!r}, only {', '.join(map(repr, frame.columns))}")
         for name, dtype in frame.schema.items():
             if not (dtype.is_integer() or dtype.is_float() or dtype in (pl.Boolean, pl.String, pl.Null)):
                 raise TypeError(f"the column {name!r} is of the type {dtype}, expected numbers, booleans or texts")

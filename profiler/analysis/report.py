@@ -183,6 +183,9 @@ def other_metrics(facts: Facts, names: Collection[str] | None = None) -> dict[st
             continue
         try:
             values = facts.once(analysis.figures)
+            unknown = [name for name in values if name not in {each.name for each in analysis.metrics}]
+            if unknown:
+                raise ValueError(f"{unknown[0]!r} is not among its metrics")
             known = {each.name: values.get(each.name) for each in wanted}
             read = {name: math.nan if value is None else float(value) for name, value in known.items()}
         except Cancelled:

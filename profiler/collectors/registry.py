@@ -1,12 +1,17 @@
 """The collectors by name, imported on request: most of them need a library of their own."""
 
+import json
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import Final
 
 from stepscope.plugins import Extensions
-from stepscope.profiler.collectors.base import Collector
+from stepscope.profiler.collectors.base import Collected, Collector, RecordingClock
+from stepscope.record_fields import check_fields, check_methods, check_place
 from stepscope.summary.errors import UserError
 
 
@@ -44,6 +49,48 @@ def _is_there(module: str) -> bool:
         return False
 
 
+class _Guarded:
+    """A collector of somebody else, whose errors name it, and which returns nothing of another type.
+
+    Args:
+        collector: as it was provided.
+        report: records an error, given what the collector was called for, and returns it as a sentence.
+    """
+
+    def __init__(self, collector: Collector, report: Callable[[BaseException, str], object]) -> None:
+        self._collector: Final = collector
+        self._report: Final = report
+
+    def start(self, clock: RecordingClock) -> None:
+        try:
+            self._collector.start(clock)
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(str(self._report(error, "start"))) from error
+
+    def stop(self) -> Collected:
+        try:
+            collected = self._collector.stop()
+            if not isinstance(collected, Collected):
+                raise TypeError(f"it returned {type(collected).__name__}, expected Collected")
+            check_fields(collected, Collected)
+            for name, value in collected.metadata.items():
+                try:
+                    json.dumps(value)
+                except (TypeError, ValueError) as error:
+                    raise TypeError(f"metadata[{name!r}] cannot be JSON: {error}") from error
+        except Exception as error:
+            raise UserError(str(self._report(error, "stop"))) from error
+        return collected
+
+
+def _check(listed: ListedCollector) -> None:
+    if not re.fullmatch(r"[a-z0-9_]+", listed.name):
+        raise ValueError(f"its name is {listed.name!r}, expected lower-case letters, digits and underscores")
+    check_place(listed.path)
+
+
 _HERE: Final = "stepscope.profiler.collectors"
 COLLECTORS: Final = (
     ListedCollector(
@@ -74,6 +121,7 @@ OTHERS: Final = Extensions(
     ListedCollector,
     lambda listed: listed.name,
     taken=lambda: [listed.name for listed in COLLECTORS],
+    check=_check,
     about_of=lambda listed: listed.about,
 )
 """Collectors of other distributions."""
@@ -85,13 +133,15 @@ def all_collectors() -> dict[str, ListedCollector]:
 
 
 def make_collector(collector: Collector | str) -> Collector:
-    """Return a collector by its name, with its defaults; return a collector object as it is.
+    """Return a collector by its name, with its defaults, or a given collector object; others' errors name them.
 
     Raises:
         UserError: there is no collector with this name, or it is another distribution's and cannot be created.
     """
     if not isinstance(collector, str):
-        return collector
+        if type(collector).__module__.startswith(f"{_HERE}."):
+            return collector
+        return _Guarded(collector, partial(_sentence_of, type(collector).__name__))
     own = {listed.name: listed for listed in COLLECTORS}
     if collector in own:
         # Do not search for collectors of other distributions in vain.
@@ -99,9 +149,18 @@ def make_collector(collector: Collector | str) -> Collector:
     known = all_collectors()
     if collector not in known:
         raise UserError(f"there is no collector {collector!r}. Expected one of: {', '.join(known)}.")
+    listed = known[collector]
     try:
-        return known[collector].make()
+        if listed.needs and not _is_there(listed.needs):
+            raise ModuleNotFoundError(f"it needs the module {listed.needs!r}, which is not installed")
+        made = listed.make()
+        check_methods(made, Collector)
     except UserError:
         raise
     except (Exception, SystemExit) as error:
-        raise UserError(str(OTHERS.fail(known[collector], error))) from error
+        raise UserError(str(OTHERS.fail(listed, error))) from error
+    return _Guarded(made, partial(OTHERS.fail, listed))
+
+
+def _sentence_of(name: str, error: BaseException, doing: str) -> str:
+    return f"the collector {name} failed: {doing}: {type(error).__name__}: {error}"

@@ -1,6 +1,7 @@
 """Guards kinds of other distributions: any error in one becomes a `PayloadError` that names it."""
 
 import operator
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -42,7 +43,7 @@ def guarded(kind: Kind, plugin: Plugin, fail: _Fail) -> Kind:
         decode=safe(kind.decode, "decode"),
         table=kind.table and _guarded_table(kind.table, safe),
         array=array and safe(lambda payload: np.asarray(array(payload)), "array"),
-        files=files and safe(lambda payload: [_file(*file) for file in files(payload)], "files"),
+        files=files and safe(lambda payload: [_file(file) for file in files(payload)], "files"),
         legacy_form=legacy_form and safe(legacy_form, "legacy_form"),
     )
 
@@ -62,7 +63,10 @@ def _row(columns: Mapping[str, ColumnType], row: Sequence[Any]) -> tuple[Any, ..
     )
 
 
-def _file(content: Any, ending: Any) -> PayloadFile:
+def _file(file: Any) -> PayloadFile:
+    if not isinstance(file, tuple) or len(file) != 2 or not isinstance(file[0], (bytes, bytearray, memoryview)):
+        raise TypeError(f"expected PayloadFile(bytes, ending), got {reprlib.repr(file)}")
+    content, ending = file
     # The ending becomes part of a path.
     if not isinstance(ending, str) or not ending.removeprefix(".").replace(".", "").isalnum():
         raise ValueError(f'expected the ending of a file, such as ".png", got {ending!r}')

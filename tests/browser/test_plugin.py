@@ -43,6 +43,7 @@ class Bare(Broken):
         raise LookupError("no layout today")
 
 MOUNT, LISTEN, OLD, BARE = Broken("mount"), Broken("listen"), Broken("old"), Bare()
+NAMELESS, LOST = Broken("nameless"), Broken("lost")
 """
 BROKEN_FILES = {
     "broken/__init__.py": "",
@@ -50,13 +51,18 @@ BROKEN_FILES = {
     "broken/worse.py": "raise RuntimeError('not even imported')",
     "broken/mount/index.js": "export const api = 1;\nexport const mount = () => { throw new Error('no canvas'); };\n",
     "broken/old/index.js": "export const api = 99;\nexport const mount = () => {};\n",
+    "broken/nameless/index.js": "export const mount = () => {};\n",
+    "broken/lost/index.js": "import './gone.js';\nexport const api = 1;\nexport const mount = () => {};\n",
     "broken/listen/index.js": """
 export const api = 1;
 export function mount(element, context) {
   const button = document.createElement("button");
   button.textContent = "Press";
   button.addEventListener("click", () => { throw new Error("pressed in vain"); });
-  element.append(button);
+  const other = document.createElement("button");
+  other.textContent = "Set";
+  other.addEventListener("click", () => context.set("nosuch", 1));
+  element.append(button, other);
   const act = () => { throw new Error("as asked"); };
   context.commands([{ id: "fail", title: "Fail on purpose", keys: ["q"], act }]);
   context.onChange((what) => { throw new Error("cannot hear " + what); });
@@ -194,6 +200,12 @@ def test_commands_of_the_example_are_keys_and_in_the_palette_and_the_sheet_while
     page.keyboard.press("Control+k")
     page.keyboard.type("latest step of all")
     expect(page.get_by_role("option", name="The latest step of all spectra")).to_have_count(0)
+    page.keyboard.press("Control+a")
+    page.keyboard.type("encoder/weight")
+    page.get_by_role("option", name="encoder/weight").click()
+    # The panel has no setting for a tag, and no filter of tags either.
+    expect(page).to_have_url(re.compile(r"\?tab=spectrum$"))
+    expect(card).to_contain_text("encoder/weight")
 
 
 def test_the_example_follows_the_theme_and_fits_a_telephone(
@@ -211,9 +223,11 @@ def test_the_example_follows_the_theme_and_fits_a_telephone(
 
 
 def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
-    page: Page, logdir: Path, serving: Callable[[Path], str], log: Callable[..., None], site: Path
+    refused_page: Page, logdir: Path, serving: Callable[[Path], str], log: Callable[..., None], site: Path
 ) -> None:
-    names = {"mount": "MOUNT", "listen": "LISTEN", "old": "OLD", "bare": "BARE"}
+    page = refused_page
+    names = {"mount": "MOUNT", "listen": "LISTEN", "old": "OLD", "bare": "BARE", "lost": "LOST"}
+    names["nameless"] = "NAMELESS"
     entries = {name: f"broken.panels:{constant}" for name, constant in names.items()}
     points = {"panels": {**entries, "worse": "broken.worse:PANEL"}}
     write_distribution(site, BROKEN_FILES, points, "stepscope-broken")
@@ -221,7 +235,7 @@ def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
     page.goto(serving(logdir))
     failed = page.locator("#plugins-failed")
     of = "of stepscope-broken 1.2 (stepscope.panels) failed"
-    expect(failed).to_have_text(f"The plug-in 'worse' {of}: RuntimeError: not even imported")
+    expect(failed).to_have_text(f"The plug-in 'worse' {of}: RuntimeError: not even imported (broken.worse, line 1)")
     failed.get_by_role("button", name="Close").click()
     expect(failed).to_have_count(0)
 
@@ -229,9 +243,13 @@ def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
     page.get_by_role("tab", name="Mount").click()
     expect(note).to_have_text(f"The plug-in 'mount' {of}: mount: no canvas")
     page.get_by_role("tab", name="Old").click()
-    expect(note).to_contain_text("index.js is written for version 99 of the page's API, and this is 1")
+    expect(note).to_contain_text("index.js is for version 99 of the page's API; this page has version 1")
+    page.get_by_role("tab", name="Nameless").click()
+    expect(note).to_contain_text('mount: index.js does not export api: add "export const api = 1;"')
+    page.get_by_role("tab", name="Lost").click()
+    expect(note).to_contain_text("mount: index.js, or a module that it imports, cannot be loaded")
     page.get_by_role("tab", name="Bare").click()
-    expect(note).to_have_text(f"The plug-in 'bare' {of}: layout: LookupError: no layout today")
+    expect(note).to_have_text(f"The plug-in 'bare' {of}: layout: LookupError: no layout today (broken.panels, line 18)")
 
     page.get_by_role("tab", name="Listen").click()
     page.get_by_role("button", name="Press").click()
@@ -245,6 +263,10 @@ def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
         expect(failed.get_by_role("listitem").filter(has_text=f"The plug-in 'listen' {of}: {sentence}")).to_have_count(
             1
         )
+
+    # The newest is on top, where it is seen.
+    page.get_by_role("button", name="Set").click()
+    expect(failed.get_by_role("listitem").first).to_contain_text("index.js: There is no setting listen.nosuch")
 
     page.get_by_role("tab", name="Spectrum").click()
     expect(page.locator(".spectrum-card")).to_contain_text("at step 20")

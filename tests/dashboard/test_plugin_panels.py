@@ -1,5 +1,6 @@
 """Panels of other distributions: they join the rest, and their failures stay contained and are named."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -151,7 +152,7 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
     answer = client.get("/api/weather/tomorrow")
     sentence = (
         "The plug-in 'weather' of weather 1.2 (stepscope.panels) failed: the route /api/weather/tomorrow: "
-        "ZeroDivisionError: division by zero"
+        "ZeroDivisionError: division by zero (weather.panel, line 18)"
     )
     assert (answer.status_code, answer.json()) == (500, {"detail": sentence})
     listed = client.get("/api/plugins").json()
@@ -164,15 +165,21 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
     ("source", "reason"),
     [
         ("raise RuntimeError('no sun')", "RuntimeError: no sun"),
-        (GOOD.replace("PANEL = Weather()", "PANEL = Weather"), "TypeError: weather.panel:PANEL is of the type type"),
+        (
+            GOOD.replace("PANEL = Weather()", "PANEL = Weather"),
+            "TypeError: weather.panel:PANEL is a class, expected an instance of it: Weather()",
+        ),
         (GOOD.replace('"weather"\n', '"Weather!"\n'), "the name 'Weather!' is not valid"),
-        (GOOD.replace('"weather"\n', '"scalars"\n').replace("weather.rain", "scalars.rain"), "is called 'scalars'"),
+        (
+            GOOD.replace('"weather"\n', '"scalars"\n').replace("weather.rain", "scalars.rain"),
+            "the name 'scalars' is taken by Stepscope: choose another",
+        ),
         (
             GOOD.replace('"weather"\n', '"runs"\n').replace("weather.rain", "runs.rain"),
             "the name 'runs' is that of an address",
         ),
         (GOOD.replace("weather.rain", "rain.weather"), "the setting 'rain.weather' does not begin with 'weather.'"),
-        (GOOD.replace('("weather",)', '"weather"'), "kinds is 'weather', not a tuple"),
+        (GOOD.replace('("weather",)', '"weather"'), "kinds is 'weather', expected a tuple of str"),
         (GOOD.replace('/ "web"', '/ "www"'), "there is no index.js in 'www'"),
     ],
 )
@@ -184,6 +191,16 @@ def test_a_panel_that_cannot_be_taken_is_left_out_and_named(plugins: Path, sourc
     assert str(failure).startswith("The plug-in 'weather' of weather 1.2 (stepscope.panels) failed: ")
     declared = served().get("/_dash-layout").json()["props"]["children"][1]["props"]["data"]
     assert declared["plugins"] == []
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("weather.tag", "weather.tag"), ("weather.rain", "")])
+def test_a_tag_chosen_in_the_palette_goes_to_the_setting_for_it(plugins: Path, setting: str, expected: str) -> None:
+    source = GOOD.replace("flag", "text").replace('"weather.rain", False', f'"{setting}", ""')
+    write_distribution(plugins, FILES | {"weather/panel.py": source}, POINTS, "weather")
+    declared = served().get("/_dash-layout").json()["props"]["children"][1]["props"]["data"]
+    settings = {panel["name"]: panel["tag_setting"] for panel in declared["panels"]}
+    assert settings["weather"] == expected
+    assert {settings[name] for name in settings if name != "weather"} == {"tag_filter"}
 
 
 class Storm(Panel):
@@ -225,7 +242,8 @@ def loaded(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Panel], 
 
 
 def reasons(failures: tuple[PluginFailure, ...]) -> list[str]:
-    return [failure.reason for failure in failures]
+    """Return what failed, without the lines of this module."""
+    return [re.sub(rf" \({re.escape(__name__)}, line \d+\)$", "", failure.reason) for failure in failures]
 
 
 def test_each_method_of_a_panel_may_fail_alone(loaded: Callable[[Panel], Extensions[Panel]]) -> None:
@@ -307,8 +325,9 @@ def test_a_callback_that_fails_changes_nothing_but_what_the_page_says_of_it(
         return client.post("/_dash-update-component", json=body).json()
 
     assert ask("good")["response"] == {"good": {"children": "xx"}}
-    sentence = "The plug-in 'storm' of storm 1.2 (stepscope.panels) failed: a callback: ArithmeticError: too thick"
-    assert ask("bad")["sideUpdate"] == {"plugin-failures": {"data": [sentence]}}
+    sentence = "a callback: ArithmeticError: too thick"
+    (said,) = ask("bad")["sideUpdate"]["plugin-failures"]["data"]
+    assert f"of storm 1.2 (stepscope.panels) failed: {sentence}" in said
 
 
 def test_no_panel_may_be_called_what_an_address_of_the_server_is_called() -> None:

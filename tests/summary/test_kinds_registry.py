@@ -144,7 +144,7 @@ def exported(folder: Path, kind: str) -> CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("undecoded", "decode: ZeroDivisionError: the flux is zero"),
+        ("undecoded", "decode: ZeroDivisionError: the flux is zero (broken_kinds, line 6)"),
         ("short", "rows: ValueError: expected rows of 2 elements (a, b), got 1"),
         ("odd", f"rows: ValueError: expected a number of 64 bits, got {1 << 70}"),
     ],
@@ -170,7 +170,7 @@ def test_what_cannot_be_a_kind_is_named_and_everything_else_goes_on(broken: Path
     found = exported(broken, "scalars")
     assert [row["value"] for row in json.loads(found.stdout)] == [0.5]
     for name, reason in (
-        ("taken", "ValueError: another Kind is called 'images' already"),
+        ("taken", "ValueError: the name 'images' is taken by Stepscope: choose another"),
         ("reserved", "ValueError: a kind cannot be called 'runs'"),
         ("column", "ValueError: every table has a column 'step' already"),
         ("nothing", "TypeError: broken_kinds:NOTHING is of the type int, not Kind"),

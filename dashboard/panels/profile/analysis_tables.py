@@ -156,7 +156,7 @@ def _of_others(analyzed: AnalyzedTrace, analysis: Analysis, key: object, *given:
     """Return the table that another distribution's analysis makes from its arguments, or why it makes none."""
     import polars as pl
 
-    frame, empty = pl.DataFrame(), analysis.empty
+    frame, failure = pl.DataFrame(), ""
     try:
         made = analyzed.kept(("of others", key), analysis.about, lambda: analysis.table(*given))
         # A frame without columns is not a table.
@@ -164,13 +164,15 @@ def _of_others(analyzed: AnalyzedTrace, analysis: Analysis, key: object, *given:
     except (Cancelled, TraceUnavailableError):
         raise
     except Exception as error:
-        empty = f"{OTHERS.fail(analysis, error)}."
+        failure = str(OTHERS.fail(analysis, error))
     return Table(
         name=analysis.name,
         title=analysis.title or analysis.about[:1].upper() + analysis.about[1:],
         about=analysis.description,
         frame=frame,
-        empty=empty,
+        empty=analysis.empty,
+        failure=failure,
+        fail=partial(OTHERS.fail, analysis),
         totals=analysis.totals,
         trace=analyzed.source.id if analysis.of == "trace" else "",
         start_ns=analyzed.start_ns,

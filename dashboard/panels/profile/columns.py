@@ -101,6 +101,8 @@ def _empty(table: Table) -> frozenset[str]:
         and name != table.first
         and format_of(table, name) not in ("identity", "moment")
     ]
+    if not figures:
+        return frozenset()
     some = table.frame.select((pl.col(name).fill_null(0).cast(pl.Float64) != 0).any() for name in figures).row(0)
     zero = [name for name, any_left in zip(figures, some, strict=True) if not any_left]
     # A table of nothing but zeros shows them.

@@ -96,6 +96,10 @@ class Table:
     """The column that identifies a row, if it is not the one that `first` finds."""
     chosen: int | None = None
     """The row that is selected when the page opens."""
+    failure: str = ""
+    """What failed, if another distribution's analysis makes no table: a sentence that names it."""
+    fail: Callable[[BaseException], object] | None = None
+    """Records that the table of another distribution cannot be shown, and returns a sentence that names it."""
 
     @cached_property
     def moments(self) -> tuple[str, ...]:

@@ -78,13 +78,30 @@ def page_tables(requested: PageRequest, tables: list[Table]) -> list[Any]:
     if requested.page == "overview":
         return []
     filled = [table for table in tables if not table.frame.is_empty()]
+    failed = [table for table in tables if table.failure]
+    empty = [table for table in tables if table.frame.is_empty() and not table.failure]
     return [
         *(
-            table_card(table, alone=len(filled) == 1 and requested.page != "code", folds=requested.page == "code")
+            _table_card(table, alone=len(filled) == 1 and requested.page != "code", folds=requested.page == "code")
             for table in filled
         ),
-        *_nothing_in([table for table in tables if table.frame.is_empty()], alone=not filled),
+        *(_failed(table, table.failure) for table in failed),
+        # Whoever looks at tables of others needs to know whose is empty.
+        *_nothing_in(empty, alone=not filled and not failed and requested.page != "plugins"),
     ]
+
+
+def _table_card(table: Table, *, alone: bool, folds: bool) -> Any:
+    try:
+        return table_card(table, alone=alone, folds=folds)
+    except Exception as error:
+        if table.fail is None:
+            raise
+        return _failed(table, table.fail(error))
+
+
+def _failed(table: Table, failure: object) -> html.Div:
+    return html.Div(f"{table.title}: {failure}", className="notice plugin-failed", role="alert")
 
 
 def _nothing_in(tables: list[Table], *, alone: bool) -> list[Any]:

@@ -67,11 +67,12 @@ export interface DroppedTrace {
   id: string;
 }
 
-/** A panel: the kinds of data whose tags it shows, a regular expression for the tag ending that cards leave out, and whether the list of runs selects its content. */
+/** A panel: the kinds of data whose tags it shows, a regular expression for the tag ending that cards leave out, the setting that a tag chosen in the palette is written to ("" for none), and whether the list of runs selects its content. */
 export interface PanelFacts {
   name: string;
   kinds: string[];
   ending: string;
+  tag_setting: string;
   follows_runs: boolean;
 }
 

@@ -9,6 +9,7 @@ import { sectionsIn, turnSections } from "../cards/sections.ts";
 import type { Hit } from "../../runs/web/messages.generated.ts";
 import { runTable } from "../../runs/web/table.ts";
 import { runs } from "../../runs/web/state.ts";
+import type { PanelFacts } from "./messages.generated.ts";
 import { bestFirst, type Entry, tagShown } from "./palette_entries.ts";
 import { view } from "./view.ts";
 
@@ -48,26 +49,27 @@ function openRun(run: string) {
 interface Tag {
   stored: string;
   shown: string;
-  panel: string | undefined;
-  ending: string;
+  panel: PanelFacts | undefined;
 }
 
 function tagOf(hit: Hit): Tag {
-  const { name = undefined, ending = "" } = view.panelOf(hit.data) ?? {};
-  return { stored: hit.name, shown: tagShown(hit.name, ending), panel: name, ending };
+  const panel = view.panelOf(hit.data);
+  return { stored: hit.name, shown: tagShown(hit.name, panel?.ending ?? ""), panel };
 }
 
-/** Scrolls a tag's card into view, or opens the tab that has one, filtered to the tag. */
-function openTag({ stored, shown, panel, ending }: Tag) {
+/** Scrolls a tag's card into view, or opens the tab that has one, with the tag chosen there. */
+function openTag({ stored, shown, panel }: Tag) {
   const tabs = view.tabs();
   const open = tabs.find((tab) => tab.open);
-  const tab = tabs.find(({ name }) => name === panel) ?? open;
+  const tab = tabs.find(({ name }) => name === panel?.name) ?? open;
   if (!tab) return;
   const cards = tab === open ? [...document.querySelectorAll<HTMLElement>("#panel [data-key]")] : [];
   const card = cards.find(({ dataset }) => [stored, shown].includes(keyTag(dataset.key ?? "")));
-  // The filter applies to the stored tags: a mesh has one for each of its parts.
   if (!card) {
-    return view.open(tab.name, { tag_filter: [`^${escaped(shown)}${shown === stored ? "$" : ending}`] });
+    const { tag_setting = "tag_filter", ending = "" } = panel ?? {};
+    // The filter applies to the stored tags: a mesh has one for each of its parts.
+    const value = tag_setting === "tag_filter" ? `^${escaped(shown)}${shown === stored ? "$" : ending}` : stored;
+    return view.open(tab.name, tag_setting ? { [tag_setting]: [value] } : {});
   }
   const closed = sectionsIn(document).filter((section) => section.contains(card) && !section.matches(".open"));
   turnSections(tab.name, closed.map(({ dataset }) => dataset.group!), true);
@@ -91,7 +93,7 @@ function entryOf(hit: Hit): Entry {
   const { places } = hit;
   if (hit.kind === "run") return { title: hit.name, hint: "run", icon: "check", places, act: () => openRun(hit.name) };
   const tag = tagOf(hit);
-  const tab = view.tabs().find(({ name }) => name === tag.panel);
+  const tab = view.tabs().find(({ name }) => name === tag.panel?.name);
   return {
     title: tag.shown,
     hint: tab?.title ?? hit.data,

@@ -99,7 +99,8 @@ function tellFailures(sentences: readonly string[]): void {
     box = make("div", { id: "plugins-failed", role: "status" }, icon("alert", 16), make("ul"), close);
     document.body.append(box);
   }
-  box.querySelector("ul")!.append(...news.map((sentence) => make("li", {}, sentence)));
+  // The list may be longer than its box, and the newest failure is what somebody has just caused.
+  box.querySelector("ul")!.prepend(...news.map((sentence) => make("li", {}, sentence)));
 }
 
 function sentenceOf(plugin: PluginPage, doing: string, error: unknown): string {
@@ -130,7 +131,9 @@ const ownerOf = (text: string): PluginPage | undefined =>
 
 function hearUncaught(): void {
   window.addEventListener("error", (event) => {
-    const plugin = ownerOf(event.filename ?? "");
+    // The page's own functions throw, too, when they are called with something wrong.
+    const stack = event.error instanceof Error ? event.error.stack : "";
+    const plugin = ownerOf(`${event.filename} ${stack}`);
     if (plugin) tellFailures([failed(plugin, "index.js", event.error ?? event.message)]);
   });
   window.addEventListener("unhandledrejection", ({ reason }) => {
@@ -240,11 +243,25 @@ const styled = (address: string): Promise<void> =>
     document.head.append(link);
   });
 
+async function imported(address: string): Promise<Module> {
+  try {
+    return await import(address);
+  } catch (error) {
+    // What browsers say of a module that is not there names the one that imports it.
+    if (!(error instanceof TypeError)) throw error;
+    throw new Error(
+      "index.js, or a module that it imports, cannot be loaded: import modules of the panel's folder by relative " +
+        `addresses (./chart.js), and none of other hosts. ${error.message}`,
+    );
+  }
+}
+
 async function fetched(plugin: PluginPage): Promise<Module> {
   const address = new URL(plugin.script!, document.baseURI).href;
-  const [module] = await Promise.all([import(address) as Promise<Module>, plugin.style && styled(plugin.style)]);
+  const [module] = await Promise.all([imported(address), plugin.style && styled(plugin.style)]);
+  if (module.api === undefined) throw new Error(`index.js does not export api: add "export const api = ${API};"`);
   if (module.api !== API) {
-    throw new Error(`index.js is written for version ${String(module.api)} of the page's API, and this is ${API}`);
+    throw new Error(`index.js is for version ${String(module.api)} of the page's API; this page has version ${API}`);
   }
   return module;
 }
