@@ -83,7 +83,7 @@ def test_an_alert_leads_to_the_operation_and_its_line_in_two_clicks(open_debugge
     page.get_by_role("button", name="head has 4 NaN").click()
     details = page.locator(".debugger-details")
     expect(details.get_by_role("heading", name="head", exact=True)).to_be_visible()
-    expect(details.locator(".debugger-said")).to_have_text("Its inputs were already not finite: log.")
+    expect(details.locator(".debugger-said")).to_have_text("Its inputs were already non-finite: log.")
     page.get_by_role("button", name="log has 8 NaN").click()
     expect(details.locator(".debugger-kind")).to_have_text("aten.log · float32 [4, 8] · forward · in net")
     expect(details.locator(".debugger-excerpt .here code")).to_have_text("    x = torch.log(x)")
@@ -178,7 +178,7 @@ def test_the_map_marks_the_first_bad_cell_and_shows_the_curve_of_a_row(open_debu
     wait_for_fact(page, "curve", {"tensor": 2, "points": 12})
     spread = page.get_by_role("region", name="Histogram")
     expect(spread).to_contain_text('debug.watch(..., tensors="histogram")')
-    page.get_by_role("button", name="First bad", exact=True).first.click()
+    page.get_by_role("button", name="First non-finite", exact=True).first.click()
     wait_for_fact(page, "selected", {"row": 1, "step": 8})
     page.keyboard.press("Enter")
     expect(page.locator(".debugger-details h2")).to_have_text("log")
@@ -296,7 +296,7 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     wait_for_fact(page, "total", 60)
     page.get_by_role("searchbox", name="Filter").fill("aten.linear")
     wait_for_fact(page, "total", 24)
-    page.get_by_role("checkbox", name="Only bad").check()
+    page.get_by_role("checkbox", name="Only non-finite").check()
     wait_for_fact(page, "total", 4)
     rows.first.click()
     wait_for_fact(page, "details", 42)
@@ -305,7 +305,7 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     page.keyboard.press("u")
     wait_for_fact(page, "details", 41)
     expect(page.locator(".debugger-details h2")).to_have_text("log")
-    expect(page.locator(".debugger-said")).to_have_text("It made them itself: all of its inputs are finite.")
+    expect(page.locator(".debugger-said")).to_have_text("This operation produced them: all its inputs are finite.")
     wait_for_fact(page, "total", 60)
     page.locator(".debugger-list").focus()
     page.keyboard.press("End")
@@ -357,7 +357,7 @@ def test_executions_of_python_are_filtered_and_walked_up_with_one_key(
     for number in (9, 8):
         page.keyboard.press("u")
         wait_for_fact(page, "details", number)
-    expect(page.locator(".debugger-said")).to_have_text("It made them itself: all of its inputs are finite.")
+    expect(page.locator(".debugger-said")).to_have_text("This operation produced them: all its inputs are finite.")
     wait_for_fact(page, "total", 11)
     expect(page.locator(".debugger-related").first).to_contain_text("Neg at eager.py:1")
 
@@ -419,7 +419,9 @@ def test_a_kept_value_is_shown_as_numbers_and_as_a_histogram(
 def test_lines_of_code_are_marked_by_what_they_made(open_debugger: Callable[[str], Page]) -> None:
     page = open_debugger("debugger.view=source")
     expect(page.locator(".debugger-code .marked")).to_have_count(3)
-    expect(page.locator(".debugger-code .bad .debugger-mark")).to_have_text(["4 of 12 bad", "4 of 12 bad"])
+    expect(page.locator(".debugger-code .bad .debugger-mark")).to_have_text(
+        ["4 of 12 non-finite", "4 of 12 non-finite"]
+    )
     expect(page.locator(".debugger-code [aria-current] .number")).to_have_text("5")
     page.keyboard.press("b")
     expect(page.locator(".debugger-code [aria-current] .number")).to_have_text("5")

@@ -70,10 +70,10 @@ def _verdict(inputs: Sequence[Related], inside: Related | None, health: str, *, 
         return f"Inside it, {inside['tensor']['name']} was the first non-finite value."
     bad = [each["tensor"]["name"] for each in inputs if each["health"] not in (None, "good")]
     if bad:
-        return f"Its inputs were already not finite: {', '.join(bad[:3])}."
+        return f"Its inputs were already non-finite: {', '.join(bad[:3])}."
     if knows_all:
-        return "It made them itself: all of its inputs are finite."
-    return "Its inputs were not watched, or not all of them."
+        return "This operation produced them: all its inputs are finite."
+    return "Some or all of its inputs were not watched."
 
 
 def _related(opened: OpenedDebug, links: Sequence[Link]) -> list[Related]:

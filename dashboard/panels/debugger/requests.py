@@ -13,6 +13,7 @@ from stepscope.dashboard.debugger.sources import (
     find_debug_source,
 )
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import counted
 from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
 RecordingId = Annotated[str, Query(alias="id", max_length=4_096, description="An id of the listing.")]
@@ -68,6 +69,6 @@ def search_problem(error: PatternError) -> str:
 def check_number(opened: OpenedDebug, number: int) -> None:
     """Raise `HTTPException` 404 if the observation does not exist."""
     if number >= opened.data.observation_count:
-        raise HTTPException(
-            404, f"The recording has {opened.data.observation_count} observations; there is no number {number}."
-        )
+        there = opened.data.observation_count
+        known = counted(there, "observation")
+        raise HTTPException(404, f"The recording has {known}; expected a number from 0 to {there - 1}, got {number}.")

@@ -25,6 +25,7 @@ from stepscope.dashboard.panels.debugger.requests import DebugRequests, Recordin
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
 from stepscope.dashboard.server.work import light
 
@@ -85,7 +86,11 @@ def make_router(live: Live) -> APIRouter:
         """Return a source file as it was, with lines marked by the tensors created there."""
         opened = requests.opened(recording)
         if index >= len(opened.data.sources):
-            raise HTTPException(404, f"The recording has {len(opened.data.sources)} files; there is no number {index}.")
+            there = len(opened.data.sources)
+            raise HTTPException(
+                404,
+                f"The recording has {counted(there, 'file')}; expected a number from 0 to {there - 1}, got {index}.",
+            )
         return json_answer(request, source_answer(opened, index))
 
     @router.get("/compare")

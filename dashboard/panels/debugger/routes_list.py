@@ -168,7 +168,7 @@ def _value(opened: OpenedDebug, number: int) -> NDArray[np.generic]:
     if found is None:
         raise HTTPException(404, "The value of this observation was not kept.")
     if found.dtype.kind not in "biufc":
-        raise HTTPException(422, f"This value is of type {found.dtype}, of which there are no numbers to show.")
+        raise HTTPException(422, f"Values of type {found.dtype} cannot be shown as numbers.")
     return found
 
 

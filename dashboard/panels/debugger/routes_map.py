@@ -20,6 +20,7 @@ from stepscope.dashboard.panels.debugger.requests import (
 )
 from stepscope.dashboard.panels.debugger.settings import Order
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from stepscope.summary.debugger.model import FIGURES, Figure
 from stepscope.summary.kinds.base import PayloadError
@@ -118,7 +119,10 @@ def make_router(live: Live) -> APIRouter:
 
 def _check_tensor(opened: OpenedDebug, tensor: int) -> None:
     if tensor >= len(opened.data.tensors):
-        raise HTTPException(404, f"The recording has {len(opened.data.tensors)} tensors; there is no {tensor}.")
+        there = len(opened.data.tensors)
+        raise HTTPException(
+            404, f"The recording has {counted(there, 'tensor')}; expected a number from 0 to {there - 1}, got {tensor}."
+        )
 
 
 def figure_named(opened: OpenedDebug, name: str) -> Figure:

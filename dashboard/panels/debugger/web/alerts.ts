@@ -10,7 +10,7 @@ import { settings } from "./settings.generated.ts";
 import type { State, SubView } from "./state.ts";
 import { button, codeLink, copyTable, saveTable } from "./widgets.ts";
 
-const HINT = "Choose an alert to see what made it.";
+const HINT = "Select an alert to see what caused it.";
 const NAMES = ["rule", "step", "message", "tensor", "phase", "operation", "file", "line"];
 
 export class AlertsView implements SubView {
@@ -90,7 +90,7 @@ export class AlertsView implements SubView {
     const { observation, tensor, line, step } = verdict;
     const links = [
       ...(observation !== null
-        ? [button("Operation", "Show it among all executions", () => toObservation(observation), "debugger")]
+        ? [button("Execution", "Show it among all executions", () => toObservation(observation), "debugger")]
         : []),
       ...(line?.kept
         ? [button(`Line ${line.line}`, `${line.path}: show it in Source`, () => toLine(line.path, line.line), "text")]

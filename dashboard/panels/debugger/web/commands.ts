@@ -112,7 +112,12 @@ export function groupsOf(panel: () => DebuggerPanel | null): Group[] {
       gestures: ["double click"],
       ...on("map", ({ map }) => map.reset()),
     },
-    { id: "debugger.first_bad", title: "The first bad cell", keys: ["b"], ...on("map", ({ map }) => map.firstBad()) },
+    {
+      id: "debugger.first_bad",
+      title: "The first non-finite cell",
+      keys: ["b"],
+      ...on("map", ({ map }) => map.firstBad()),
+    },
     { id: "debugger.search_map", title: "Search", keys: ["/"], ...on("map", ({ map }) => map.focusSearch()) },
   ];
   const execution: Command[] = [
@@ -148,7 +153,7 @@ export function groupsOf(panel: () => DebuggerPanel | null): Group[] {
     },
     {
       id: "debugger.only_bad",
-      title: "Only bad ones, or all",
+      title: "Only non-finite ones, or all",
       keys: ["b"],
       ...on("execution", ({ execution }) => execution.toggleBad()),
     },
@@ -168,7 +173,7 @@ export function groupsOf(panel: () => DebuggerPanel | null): Group[] {
   const source: Command[] = [
     {
       id: "debugger.next_bad_line",
-      title: "Next bad line",
+      title: "Next line that produced something non-finite",
       keys: ["b"],
       ...on("source", ({ source }) => source.nextBad()),
     },

@@ -33,7 +33,7 @@ export class CompareView implements SubView {
   });
   readonly tools: HTMLElement[];
   #api: Api;
-  #other = select("Compare with", [["", "Compare with …"]], "", (value) => view.write(settings.other, value));
+  #other = select("Compare with", [["", "Compare with…"]], "", (value) => view.write(settings.other, value));
   #tolerance = select("Tolerance: relative differences up to this value are ignored", [], "", (value) => {
     const found = settings.tolerance.options.find((option) => option === value);
     if (found) view.write(settings.tolerance, found);
@@ -60,7 +60,7 @@ export class CompareView implements SubView {
     const tolerance = view.read(settings.tolerance);
     offer(
       this.#other,
-      [["", "Compare with …"], ...others.map(({ id, label }): [string, string] => [id, label])],
+      [["", "Compare with…"], ...others.map(({ id, label }): [string, string] => [id, label])],
       other,
     );
     offer(
@@ -90,7 +90,7 @@ export class CompareView implements SubView {
 
   async #load(state: State, other: string, tolerance: string): Promise<void> {
     const asking = this.#asking = new AbortController();
-    this.#say("Comparing …");
+    this.#say("Comparing…");
     try {
       const { signal } = asking;
       const found = await this.#api.ask<CompareAnswer>("compare", { id: state.id, other, tolerance }, { signal });
@@ -133,8 +133,8 @@ export class CompareView implements SubView {
       "Here",
       "There",
       "Differs by",
-      "Largest",
-      "Of values",
+      "Largest difference",
+      "Values that differ",
     ];
     const rows = found.differences.map((row, at) => this.#row(row, at));
     this.element.replaceChildren(
@@ -149,7 +149,7 @@ export class CompareView implements SubView {
         `${counted(found.compared, "pair")} of values of ${counted(found.matched, "tensor")} compared, ${
           counted(found.total, "tensor")
         } of them ${found.total === 1 ? "differs" : "differ"}`,
-        found.left_out ? `; ${integer(found.left_out)} values behind those are left out` : "",
+        found.left_out ? `; ${counted(found.left_out, "later value is", "later values are")} not compared` : "",
       ),
       ...only("only here", found.only_first, found.only_first_total),
       ...only("only there", found.only_second, found.only_second_total),

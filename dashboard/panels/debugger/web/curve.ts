@@ -1,6 +1,6 @@
 /** The curve of the selected row: a figure over steps, its bad points, and the value where it was kept. */
 import { make, stepText } from "../../../web/core/dom.ts";
-import { counted } from "../../../web/core/numbers.ts";
+import { counted, integer } from "../../../web/core/numbers.ts";
 import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
 import { retryButton } from "../../../web/cards/loading.ts";
 import { type Chart, create, redrawAll } from "../../../web/lines/chart.ts";
@@ -129,7 +129,7 @@ export class CurveBox {
     const bad = found.arrays[found.bad];
     const worst = ["good", "not_finite", "infinite", "nan"][Math.max(0, ...bad)];
     const said = `${figureText(found.figure)} of ${counted(found.observations, "value")}` +
-      (found.not_finite ? `, ${counted(found.not_finite, "of them")} not finite`.replace("of thems", "of them") : "");
+      (found.not_finite ? `, ${integer(found.not_finite)} of them not finite` : "");
     this.#head.replaceChildren(
       make("header", {}, healthDot(worst), make("h2", { title: tensor.name }, tensor.name)),
       make("p", { className: "debugger-kind" }, kindOf(tensor)),
@@ -138,7 +138,12 @@ export class CurveBox {
         "div",
         { className: "debugger-links" },
         ...(first_bad === null ? [] : [
-          button("First bad", "Show its first execution that is not finite", () => toObservation(first_bad), "alert"),
+          button(
+            "First non-finite",
+            "Show its first execution that is not finite",
+            () => toObservation(first_bad),
+            "alert",
+          ),
         ]),
         ...(latest === null ? [] : [button("Latest", "Show its last execution", () => toObservation(latest))]),
         button("All executions", "List every execution that made this tensor", () => toExecutionsOf(tensor.number)),
@@ -185,7 +190,7 @@ export class CurveBox {
         make(
           "p",
           { className: "debugger-none" },
-          "Each point is a stretch of steps: its mean, and a band from the least to the largest.",
+          "Each point covers several steps: the line is the mean, the band the minimum to maximum.",
         ),
       ]),
       ...(marks.length

@@ -127,7 +127,7 @@ function code({ excerpt }: ObservationDetails): HTMLElement[] {
   }, `${shortPath(path, 3)}:${line}`);
   open.addEventListener("click", () => toLine(path, line));
   return [
-    make("h3", {}, "Made at ", open),
+    make("h3", {}, "Produced at ", open),
     make("div", { className: "debugger-excerpt", tabIndex: 0, role: "group", "aria-label": "Lines of code" }, ...rows),
   ];
 }

@@ -14,7 +14,7 @@ import { button, copyTable, fill, healthDot, offer, saveTable, SearchField, sele
 import { VirtualList } from "./virtual_list.ts";
 
 const MOST_WAITING = 8;
-const HINT = "Choose an execution to see what made it, its inputs, and its code.";
+const HINT = "Select an execution to see what produced it, its inputs and its code.";
 const MOST_SAVED = 20_000;
 const ALL_OPERATIONS = [["", "Operation"]] as const;
 const ALL_MODULES = [["", "Module"]] as const;
@@ -94,12 +94,12 @@ export class ExecutionView implements SubView {
       this.#operation,
       this.#module,
       this.#device,
-      make("label", { className: "debugger-check" }, this.#bad, "Only bad"),
+      make("label", { className: "debugger-check" }, this.#bad, "Only non-finite"),
       this.#only,
       this.#count,
       button(
         "CSV",
-        "Download what passes the filter as CSV",
+        "Download the filtered executions as CSV",
         () => void this.#save().catch((error) => say(messageOf(error))),
         "download",
       ),
@@ -157,7 +157,7 @@ export class ExecutionView implements SubView {
   /** Goes to the first input of the selected execution that is not finite. */
   walkUp(): void {
     this.#fromSelected((shown) => {
-      if (!shown) say("Choose an execution first");
+      if (!shown) say("Select an execution first");
       else if (shown.bad_input === null) say(shown.verdict);
       else toObservation(shown.bad_input);
     });
@@ -167,7 +167,7 @@ export class ExecutionView implements SubView {
   along(by: 1 | -1): void {
     this.#fromSelected((shown) => {
       const next = by > 0 ? shown?.following : shown?.previous;
-      if (next === null || next === undefined) say("There is none");
+      if (next === null || next === undefined) say(`No ${by > 0 ? "later" : "earlier"} execution of this tensor`);
       else view.write(settings.at, String(next));
     });
   }

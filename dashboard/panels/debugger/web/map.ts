@@ -81,11 +81,11 @@ export class MapView implements SubView, Held {
       this.#order,
       this.#phase,
       this.#search.element,
-      button("First bad", "Go to the first bad cell (B)", () => this.firstBad(), "alert"),
+      button("First non-finite", "Go to the first non-finite cell (B)", () => this.firstBad(), "alert"),
       button("All", "Show all rows and steps (0)", () => this.reset(), "zoom_all"),
-      button("PNG", "Download the map as a picture", () => this.#savePicture(), "download"),
-      button("CSV", "Download what is seen as CSV", () => this.#saveTable(), "download"),
-      button("Copy", "Copy what is seen as CSV", () => copyTable(this.#table()), "copy"),
+      button("PNG", "Download the map as an image", () => this.#savePicture(), "download"),
+      button("CSV", "Download the visible cells as CSV", () => this.#saveTable(), "download"),
+      button("Copy", "Copy the visible cells as CSV", () => copyTable(this.#table()), "copy"),
     ];
     attach(this.#canvas, () => (this.#answer ? this : null));
     new ResizeObserver(() => {
@@ -167,9 +167,9 @@ export class MapView implements SubView, Held {
       make(
         "span",
         {},
-        [named?.op, named?.module && `in ${named.module}`, joined > 1 ? `and ${joined - 1} more rows` : ""].filter(
-          Boolean,
-        ).join(" · "),
+        [named?.op, named?.module && `in ${named.module}`, joined > 1 ? `and ${counted(joined - 1, "more row")}` : ""]
+          .filter(Boolean)
+          .join(" · "),
       ),
     ];
     const place = stepAtX(this.layout, this.steps, at.x);
@@ -219,12 +219,12 @@ export class MapView implements SubView, Held {
   openSelected(): void {
     const { first } = this.#cellSteps();
     const tensor = view.read(settings.tensor);
-    if (tensor === "" || !this.#state) return say("Choose a row first");
+    if (tensor === "" || !this.#state) return say("Select a row first");
     const asked = { id: this.#state.id, tensor, first: first ?? undefined, limit: 1 };
     this.#api.ask<{ rows: { number: number }[] }>("observations", asked).then(({ rows }) => {
       if (!this.element.isConnected || view.read(settings.tensor) !== tensor) return;
       if (rows.length) toObservation(rows[0].number);
-      else say("This tensor was not observed from there on");
+      else say(`This tensor was not recorded${first === null ? "" : " at or after this step"}`);
     }, (error) => say(messageOf(error)));
   }
   firstBad(): void {

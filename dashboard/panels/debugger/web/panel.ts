@@ -23,7 +23,7 @@ export class DebuggerPanel {
   readonly source = new SourceView(this.api);
   readonly compare = new CompareView(this.api);
   #tools: HTMLElement;
-  #message = make("p", { className: "debugger-hint", role: "status" }, "Reading the recording …");
+  #message = make("p", { className: "debugger-hint", role: "status" }, "Reading the recording…");
   #state: State | null = null;
   #asked = "";
   #scheme: State["scheme"] = "light";

@@ -15,9 +15,14 @@ import { button } from "./widgets.ts";
 export class SourceView implements SubView {
   readonly element = make("div", { className: "debugger-split debugger-source" });
   readonly tools = [
-    button("Next bad line", "Go to the next line that made something bad (B)", () => this.nextBad(), "alert"),
+    button(
+      "Next non-finite",
+      "Go to the next line that produced something non-finite (B)",
+      () => this.nextBad(),
+      "alert",
+    ),
     button("Copy", "Copy the file", () => this.#copy(), "copy"),
-    button("Save", "Download the file as it was", () => this.#save(), "download"),
+    button("Download", "Download the file as it was recorded", () => this.#save(), "download"),
   ];
   #api: Api;
   #files = make("nav", { className: "debugger-files", "aria-label": "Files of code" });
@@ -93,7 +98,7 @@ export class SourceView implements SubView {
         make(
           "span",
           { className: "count" },
-          file.bad ? `${integer(file.bad)} bad` : file.marked ? counted(file.marked, "line") : "",
+          file.bad ? `${integer(file.bad)} non-finite` : file.marked ? counted(file.marked, "line") : "",
         ),
       );
       if (file === open) made.setAttribute("aria-current", "true");
@@ -139,7 +144,7 @@ export class SourceView implements SubView {
 
   nextBad(): void {
     const bad = (this.#shown?.marks ?? []).filter((mark) => mark.bad).map(({ line }) => line);
-    if (!bad.length) return say("No line of this file made anything bad");
+    if (!bad.length) return say("No line of this file produced anything non-finite");
     const at = Number(view.read(settings.line) || 0);
     view.write(settings.line, String(bad.find((line) => line > at) ?? bad[0]));
   }
@@ -167,7 +172,7 @@ function firstBad(marks: readonly LineMark[]): LineMark | undefined {
 
 /** Returns a button that shows what was made on a line and opens the first bad value among it. */
 function chip({ tensors, bad, first_bad, first_tensor, names, observed }: LineMark): HTMLElement {
-  const text = bad ? `${integer(bad)} of ${integer(observed)} bad` : counted(tensors, "tensor");
+  const text = bad ? `${integer(bad)} of ${integer(observed)} non-finite` : counted(tensors, "tensor");
   const made = make("button", {
     type: "button",
     className: `debugger-mark ${bad ? "bad" : "good"}`,

@@ -104,7 +104,7 @@ function picture(value: Value): HTMLElement {
     height: value.rows,
     className: "debugger-picture",
     role: "img",
-    "aria-label": `The slice as a picture of ${value.rows} by ${value.columns}`,
+    "aria-label": `The slice as an image of ${value.rows} by ${value.columns}`,
   });
   const pen = canvas.getContext("2d");
   const image = pen?.createImageData(value.columns, value.rows);
