@@ -266,7 +266,7 @@ def test_costs_stand_on_the_nodes_that_ran(open_page: Open) -> None:
     expect(page.locator(".graph-legend")).to_have_text("040.0 µsdid not run")
     page.mouse.click(*middle(page, state, "net/first"))
     expect(page.locator(".graph-card")).to_contain_text("40.0 µs")
-    page.get_by_role("button", name="Its slices").click()
+    page.get_by_role("button", name="Show slices").click()
     expect(page.locator("#timeline-host")).to_be_visible()
     assert "timeline.trace=plain|tag|step3|0" in page.url
 
@@ -284,7 +284,7 @@ def test_two_graphs_are_compared(open_page: Open) -> None:
 def test_the_picture_is_well_formed(open_page: Open) -> None:
     page = open_page("&graph.expanded=net")
     settled(page)
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Download").click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name="Whole graph as SVG").click()
     tree = ElementTree.parse(download.value.path())
@@ -295,7 +295,7 @@ def test_the_picture_is_well_formed(open_page: Open) -> None:
 def test_the_graph_is_saved_as_text(open_page: Open) -> None:
     page = open_page()
     settled(page)
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Download").click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name="GraphDef").click()
     assert Path(download.value.path()).read_text().count("node {") == 8

@@ -143,7 +143,7 @@ def test_operators_are_grouped_anew(serve: Callable[..., Dashboard], page: Page,
     expect(column(page, "operators", "name")).to_have_count(2)
     page.get_by_text("Stack", exact=True).click()
     expect(table(page, "operators")).to_contain_text("3 rows in 2 groups")
-    table(page, "operators").get_by_label("Open the group").click()
+    table(page, "operators").get_by_label("Expand the group").click()
     expect(column(page, "operators", "stack")).to_have_text(["", "a.py(1): f", "a.py(2): g", ""])
     expect(page).to_have_url(re.compile("profile.by=name,stack"))
     page.reload()
@@ -173,7 +173,7 @@ def test_a_row_that_is_not_there_is_said_and_may_be_elsewhere(
     write(logdir, "run", *EVENTS)
     open_page(page, serve(logdir), "kernels", row="aten::mm")
     expect(page.get_by_role("status").filter(has_text="has no row here")).to_contain_text("“aten::mm” has no row here")
-    page.get_by_text("Slices has it").click()
+    page.get_by_text("Find it in Slices").click()
     expect(table(page, "slices").locator(".ag-row-selected [col-id=name]")).to_have_text("aten::mm")
 
 
@@ -200,7 +200,7 @@ def test_groups_open_and_close_by_mouse_and_keys_and_sorting_keeps_them_together
     cells = column(page, "kernels", "name")
     expect(cells).to_have_text(["g", re.compile("^f ?3$")])
     expect(column(page, "kernels", "total_ns")).to_have_text(["20 µs", "14 µs"])
-    table(page, "kernels").get_by_label("Open the group").click()
+    table(page, "kernels").get_by_label("Expand the group").click()
     expect(cells).to_have_count(5)
     assert names(page, "kernels") == ["g", "f3", "void f<2>(int)", "void f<1>(int)", "void f<3>(int)"]
     head = table(page, "kernels").locator(".ag-header-cell[col-id=total_ns]")
@@ -275,7 +275,7 @@ def test_what_was_lost_is_a_line_that_opens(serve: Callable[..., Dashboard], pag
     lost = page.locator(".profile-card.lost")
     expect(lost.locator("summary")).to_contain_text("1 event skipped or altered · 1 arrow has only one end")
     expect(lost.locator(".profile-lost-table")).to_be_hidden()
-    page.get_by_text("See which").click()
+    page.get_by_text("Show the events").click()
     expect(lost.locator("td")).to_have_text(
         [
             *("negative duration", "1", re.compile("It ends before it begins"), re.compile("b")),
@@ -365,7 +365,7 @@ def test_one_slice_no_slice_and_no_trace(serve: Callable[..., Dashboard], page: 
         ["Overview", "Operators", "Critical path", "Slices", "Diff"]
     )
     for view in ("Kernels", "Memory", "Copies", "Code", "Roofline", "tfprof"):
-        page.locator("summary", has_text="Nothing to show (9)").click()
+        page.locator("summary", has_text="Views without data (9)").click()
         page.locator(".profile-absent-page", has_text=re.compile(f"^{view}")).click()
         expect(page.locator(".profile-views").get_by_role("radio", name=view)).to_be_checked()
         expect(page.locator(".profile-none").first).to_be_visible()

@@ -309,7 +309,7 @@ def test_a_step_of_the_ruler_is_zoomed_to_and_summed_up(open_page: Open) -> None
     page.get_by_role("menuitem", name="Zoom to step 5").click()
     assert debug(page)["range"] == pytest.approx([391_666, 808_333], abs=10)
     page.mouse.click(box["x"] + state["left"] + 300, box["y"] + 56)
-    page.get_by_role("menuitem", name="What ran in step 5").click()
+    page.get_by_role("menuitem", name="Summarize step 5").click()
     assert wait_for(page, "d.area?.answers.length === 1")["area"]["range"] == [400_000, 800_000]
 
 
@@ -394,12 +394,12 @@ def test_as_many_traces_of_a_folder_are_added_as_there_is_room_for(open_page: Op
     settled(page)
     wait_for(page, "d.traces.length === 2")
     page.get_by_title("Show other traces").click()
-    page.get_by_role("button", name="8 of 9 of this folder").click()
+    page.get_by_role("button", name="Add 8 of 9 from this folder").click()
     traces = wait_for(page, "d.traces.length === 8")["traces"]
     assert [trace["id"].rpartition("/")[2].partition(".")[0] for trace in traces[:2]] == ["fast", "slow"]
     page.get_by_title("Show other traces").click()
     expect(page.get_by_label("Find a trace")).to_be_visible()
-    expect(page.get_by_role("button", name="of this folder")).to_have_count(0)
+    expect(page.get_by_role("button", name="from this folder")).to_have_count(0)
 
 
 def test_the_search_goes_through_all_traces(open_page: Open) -> None:
@@ -431,7 +431,7 @@ def test_the_visible_part_leaves_as_a_trace_and_as_a_picture(open_page: Open) ->
     page = open_page("&timeline.range=400000:800000&timeline.lanes=GPU")
     settled(page)
     for entry in ("Visible part as Chrome JSON", "Image as SVG"):
-        page.get_by_title("Save an image or the trace").click()
+        page.get_by_title("Download an image or the trace").click()
         with page.expect_download() as saved:
             page.get_by_role("menuitem", name=entry).click()
         content = saved.value.path().read_bytes()
@@ -463,7 +463,7 @@ def test_perfetto_is_handed_the_visible_part_when_asked_for(open_page: Open) -> 
     page.context.route(
         "https://ui.perfetto.dev/**", lambda route: route.fulfill(body=PERFETTO, content_type="text/html")
     )
-    page.get_by_title("Save an image or the trace").click()
+    page.get_by_title("Download an image or the trace").click()
     with page.expect_popup() as opened:
         page.get_by_role("menuitem", name="Open the visible part in Perfetto").click()
     opened.value.wait_for_function("() => window.got")

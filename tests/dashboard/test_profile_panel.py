@@ -228,7 +228,7 @@ def test_pages_without_anything_to_show_are_apart_with_their_reasons() -> None:
     assert "copies" in [each["value"] for each in shown_pages(absent, "copies")]
     assert "ranks" not in absent_pages(analyzed, 2, 1)
     assert "diff" not in absent_pages(analyzed, 1, 2)
-    assert words(absent_menu(absent, "t")).startswith("Nothing to show (6)")
+    assert words(absent_menu(absent, "t")).startswith("Views without data (6)")
 
 
 def test_reasons_of_empty_tables_are_said_once() -> None:
@@ -442,7 +442,7 @@ def test_the_row_that_is_asked_for_is_selected_and_its_absence_said() -> None:
     assert chosen_id(grouped) == "group 0"
     analyzed = analyzed_of(tiny())
     cases: tuple[tuple[Page, str, str], ...] = (
-        ("kernels", "aten::mm", "“aten::mm” has no row here.  Slices has it"),
+        ("kernels", "aten::mm", "“aten::mm” has no row here.  Find it in Slices"),
         ("kernels", "gone", "“gone” has no row here."),
         ("slices", "gone", "“gone” has no row here."),
     )
@@ -475,9 +475,9 @@ def test_a_file_has_what_the_page_has_not() -> None:
     shown = rows(many)
     assert len(shown) == FIRST_ROWS
     assert shown[0]["name"] == long[:MOST_LETTERS] + "…"
-    looked = "sorting, searching and filtering look at all, and the file has all of them."
+    looked = "sorting, search and filters apply to all rows; the download contains all rows."
     assert cut_note(many) == f"The first 1,000 of 5,001 rows; {looked}"
-    assert cut_note(replace(many, tree=True)) == "The first 5,000 of 5,001 rows; the file has all of them."
+    assert cut_note(replace(many, tree=True)) == "The first 5,000 of 5,001 rows; the download contains all rows."
     assert found_note(many, 7) == f"7 rows found among 5,001; {looked}"
     assert total_row(many) == [{"name": "Total of 5,001 rows", "@row": "total", "total_ns": 10_002}]
 

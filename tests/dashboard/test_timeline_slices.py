@@ -428,9 +428,9 @@ def test_a_window_of_other_tools_traces_survives_its_export(
 @pytest.mark.parametrize(
     ("route", "query", "status", "sentence"),
     [
-        ("slice", {"index": 12}, 404, "The trace has 12 slices; there is no number 12."),
-        ("relations", {"index": -1}, 404, "there is no number -1"),
-        ("occurrences", {"index": 12}, 404, "there is no number 12"),
+        ("slice", {"index": 12}, 404, "The trace has 12 slices; expected a number from 0 to 11, got 12."),
+        ("relations", {"index": -1}, 404, "expected a number from 0 to 11, got -1"),
+        ("occurrences", {"index": 12}, 404, "expected a number from 0 to 11, got 12"),
         ("occurrences", {"index": 0, "scope": "process"}, 422, "Parameter 'scope'"),
         ("area", {"start": 5, "end": 5}, 422, "not after its start at 5 ns"),
         ("area", {"start": 0, "end": 5, "lanes": "2"}, 404, "has 2 lanes"),

@@ -58,7 +58,8 @@ def make_router(live: Live) -> APIRouter:
         found = scene_of(tree, opened, frozenset(aside), frozenset(back))
         if len(found.nodes) > MOST_VISIBLE:
             raise HTTPException(
-                422, f"{len(found.nodes):,} nodes would be visible, at most {MOST_VISIBLE:,} can be. Open fewer groups."
+                422,
+                f"{len(found.nodes):,} nodes would be visible, at most {MOST_VISIBLE:,} can be. Expand fewer scopes.",
             )
         placed = place(found, cache=cache)
         return json_answer(request, scene_json(tree, found, placed, where))

@@ -112,9 +112,9 @@ def _tools(table: Table, *, high: bool) -> list[Any]:
     return [
         html.Label(search, title="Search this table", **{"aria-label": f"Search {table.title}"}) if high else None,
         html.Button(
-            [icon("chevron", 13), html.Span("Open all")],
+            [icon("chevron", 13), html.Span("Expand all")],
             className="quiet with-icon profile-expand",
-            title="Open or close all groups",
+            title="Expand or collapse all groups",
             **{"aria-pressed": "false"},
         )
         if table.groups is not None

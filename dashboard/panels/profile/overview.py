@@ -34,18 +34,18 @@ MOST_COLUMNS: Final = 7
 _TILES: Final = {
     "step_time": ("Mean step", "of the complete steps"),
     "step_time_max": ("Slowest step", "of the complete steps"),
-    "steps": ("Steps", "complete ones"),
-    "gpu_utilization": ("GPU utilization", "of the steps' time, a kernel runs"),
-    "gpu_idle": ("GPU idle", "of first to last activity; copies are not idle"),
+    "steps": ("Steps", "complete steps only"),
+    "gpu_utilization": ("GPU utilization", "share of step time with a kernel running"),
+    "gpu_idle": ("GPU idle", "from first to last activity; copies count as busy"),
     "mfu": ("MFU", "of the peak FLOP/s, over the steps"),
-    "sm_efficiency": ("SM efficiency", "estimate, over the steps' time"),
+    "sm_efficiency": ("SM efficiency", "estimate, over step time"),
     "occupancy": ("Occupancy", "estimate, while kernels run"),
     "tensor_cores": ("Tensor cores", "of the kernels' time"),
     "memory_peak": ("Memory peak", "allocated at once"),
 }
 """Figures at the top of the overview, if the trace has them: the label of each, and what it refers to."""
 _TILES_OF_ONE: Final = {"step_time": ("Whole trace", "it has no step markers")} | {
-    name: (label, of.replace("the steps' time", "the trace").replace("the steps", "the trace"))
+    name: (label, of.replace("step time", "the trace").replace("the steps", "the trace"))
     for name, (label, of) in _TILES.items()
     if name not in ("step_time", "step_time_max", "steps")
 }
@@ -188,7 +188,7 @@ def findings_card(analyzed: AnalyzedTrace) -> html.Section:
 def _finding(analyzed: AnalyzedTrace, finding: Mapping[str, Any]) -> list[Any]:
     links = evidence_links(analyzed, finding["metric"])
     if finding["metric"] == "losses":
-        links = [html.A("See which", href="#profile-lost", className="profile-link profile-to-lost")]
+        links = [html.A("Show the events", href="#profile-lost", className="profile-link profile-to-lost")]
     evidence = finding["evidence"][:1].upper() + finding["evidence"][1:]
     return [
         icon("alert", 15),
@@ -321,7 +321,7 @@ def figures_card(analyzed: AnalyzedTrace) -> html.Section:
         )
         for row in analyzed.table("overview").to_dicts()
     ]
-    note = "Conditions of stepscope analyze --fail-if compare these."
+    note = "Use these names in stepscope analyze --fail-if conditions."
     table = html.Table(html.Tbody(rows), className="profile-metrics")
     return card(
         "All figures",

@@ -22,9 +22,9 @@ from stepscope.profiler.analysis.reasons import (
 from stepscope.profiler.analysis.report import OTHERS
 from stepscope.profiler.analysis.roofline import has_flops
 
-NO_LOADING: Final = (
-    "No data loading is marked. PyTorch's DataLoader and torch.profiler's records of it are known by name."
-)
+LOADERS: Final = "PyTorch's DataLoader is recognized by name; mark others with stepscope.profiler.data_loading()."
+"""How data loading is recognized."""
+NO_LOADING: Final = f"No data loading found. {LOADERS}"
 NO_RANKS: Final = "Only one rank: add traces of the other ranks to its folder, or choose them on the page."
 NO_OTHER: Final = "Only one trace: there is nothing to compare it with."
 

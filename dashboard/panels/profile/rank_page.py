@@ -161,7 +161,7 @@ def _map(requested: PageRequest, known: KnownRanks, shown: tuple[int, ...], by: 
     picture = rank_figures.rank_map_chart(found, known.steps(single_steps(found)), scheme)
     if picture is None:
         return []
-    about = "how much longer a step took than on the median rank, not counting waiting; click a cell to zoom in"
+    about = "extra step time over the median rank, excluding waits; click a cell to zoom in"
     chart = {"type": "profile-chart", "chart": "rank-map", "trace": ""}
     whole = html.Button(
         "All ranks and steps",

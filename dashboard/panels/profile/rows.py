@@ -148,11 +148,11 @@ def cut_note(table: Table) -> str:
         return found_note(table, len(table.frame))
     if len(table.frame) <= MOST_ROWS:
         return ""
-    return f"The first {MOST_ROWS:,} of {len(table.frame):,} rows; the file has all of them."
+    return f"The first {MOST_ROWS:,} of {len(table.frame):,} rows; the download contains all rows."
 
 
 def found_note(table: Table, found: int) -> str:
     """Return how many rows of a cut table are found, and which of them the page gets."""
     which = f"The first {FIRST_ROWS:,} of " if found > FIRST_ROWS else ""
     of = f"{counted(found, 'row')} found among {len(table.frame):,}" if found < len(table.frame) else f"{found:,} rows"
-    return f"{which}{of}; sorting, searching and filtering look at all, and the file has all of them."
+    return f"{which}{of}; sorting, search and filters apply to all rows; the download contains all rows."

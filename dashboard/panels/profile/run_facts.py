@@ -20,7 +20,7 @@ def run_facts(analyzed: AnalyzedTrace, workers: int = 1) -> Iterator[tuple[str, 
     yield "Run", analyzed.source.run
     yield "Trace", analyzed.source.label
     if analyzed.source.left_out:
-        yield "Not listed", f"{', '.join(analyzed.source.left_out)}: the same recording with less in it"
+        yield "Not listed", f"{', '.join(analyzed.source.left_out)}: same recording, less detail"
     if trace.epoch_ns is not None:
         begun = datetime.fromtimestamp((trace.epoch_ns + analyzed.start_ns) // 10**9, UTC)
         yield "Recorded at", begun.strftime("%Y-%m-%d %H:%M:%S UTC")

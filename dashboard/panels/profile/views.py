@@ -16,6 +16,7 @@ from stepscope.dashboard.panels.profile.known_ranks import KnownRanks
 from stepscope.dashboard.panels.profile.links import page_address, page_link, timeline_link
 from stepscope.dashboard.panels.profile.losses import losses_words
 from stepscope.dashboard.panels.profile.overview import overview_page, steps_card
+from stepscope.dashboard.panels.profile.presence import LOADERS
 from stepscope.dashboard.panels.profile.rank_page import rank_charts
 from stepscope.dashboard.panels.profile.run_facts import device_names
 from stepscope.dashboard.panels.profile.settings import (
@@ -119,7 +120,7 @@ def absent_menu(absent: Mapping[Page, str], trace: str) -> Any:
     """Return the pages without content behind one button, each with its reason."""
     if not absent:
         return None
-    label = f"Nothing to show ({len(absent)})"
+    label = f"Views without data ({len(absent)})"
     entries = [
         html.A(
             [html.Strong(PAGES[page]), html.Span(reason)],
@@ -140,7 +141,7 @@ def missing_row(requested: PageRequest, analyzed: AnalyzedTrace, tables: list[Ta
     name = requested.row if len(requested.row) <= 120 else requested.row[:119] + "…"
     words: list[Any] = [f"“{name}” has no row here. "]
     if requested.page != "slices" and requested.row in analyzed.table("slices")["name"]:
-        words.append(page_link("slices", analyzed.source.id, "Slices has it", requested.row))
+        words.append(page_link("slices", analyzed.source.id, "Find it in Slices", requested.row))
     return [html.P(words, className="profile-words missing", role="status")]
 
 
@@ -301,13 +302,13 @@ def _verdict(analyzed: AnalyzedTrace) -> html.Section:
     facts = [row["explanation"]]
     if row["input_percent"] is not None:
         facts.append(
-            f"Only data loading runs in {texts.percent(row['input_percent'])} of the steps' time, "
-            f"{texts.duration(row['input_ns'])} in all. 5% is moderate, 20% high."
+            f"For {texts.percent(row['input_percent'])} of step time ({texts.duration(row['input_ns'])} in total), "
+            "nothing but data loading runs. From 5% is moderate, from 20% high."
         )
     if row["worst_step"] is not None and row["worst_step_ns"]:
         facts.append(f"Most in step {row['worst_step']}: {texts.duration(row['worst_step_ns'])}.")
     if row["verdict"] == "unknown":
-        facts.append("PyTorch's DataLoader and torch.profiler's records of it are recognized by their names.")
+        facts.append(LOADERS)
     return html.Section(
         [icon("check" if severity == "good" else "alert", 18), html.Div([html.H3(title), *map(html.P, facts)])],
         className=f"profile-verdict {severity}",

@@ -17,6 +17,7 @@ from stepscope.dashboard.panels.timeline.values import Value, values_of
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from stepscope.dashboard.server.work import light
 from stepscope.dashboard.traces.requests import (
@@ -84,7 +85,10 @@ def make_router(live: Live) -> APIRouter:
         """Return lanes, by their names in the file, of a trace that has more than are listed at once."""
         trace = opened(trace_id).trace
         if lane is not None and lane >= len(trace.lanes):
-            raise HTTPException(404, f"The trace has {len(trace.lanes)} lanes; there is no number {lane}.")
+            there = len(trace.lanes)
+            raise HTTPException(
+                404, f"The trace has {counted(there, 'lane')}; expected a number from 0 to {there - 1}, got {lane}."
+            )
         try:
             return json_answer(request, lanes_payload(trace, shown_lanes(trace, q, with_lane=lane)))
         except UserError as error:

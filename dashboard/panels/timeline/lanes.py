@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.dashboard.panels.timeline.messages import GroupKind, LanesAnswer
+from stepscope.dashboard.server.numbers import counted
 from stepscope.profiler.analysis.classify import Kind, device_number, kind_of
 from stepscope.profiler.trace import Lane, Trace
 from stepscope.profiler.traces.build import rows_of
@@ -245,7 +246,7 @@ def shown_lanes(trace: Trace, pattern: str = "", *, with_lane: int | None = None
         try:
             found = [index for index, fits in zip(found, Pattern(pattern).matches(texts), strict=True) if fits]
         except PatternError as error:
-            raise UserError(f"“{pattern}” is not a filter of lanes: {error}. Correct it.") from None
+            raise UserError(f"Invalid lane filter “{pattern}”: {error}. Expected a regular expression.") from None
     if len(found) > most:
         outermost = trace.depth == 0
         busy = np.bincount(trace.lane[outermost], trace.duration_ns[outermost].astype(np.float64), len(trace.lanes))
@@ -288,13 +289,13 @@ def left_out(trace: Trace) -> list[str]:
     remarks = []
     if len(trace.lanes) > MOST_LANES:
         remarks.append(
-            f"of {len(trace.lanes):,} lanes the {MOST_LANES:,} with the most time are listed: filter lanes by name to "
-            "see others"
+            f"showing {MOST_LANES:,} of {len(trace.lanes):,} lanes: device lanes, then the busiest; filter lanes by "
+            "name to see others"
         )
     deep = [lane for lane in trace.lanes if lane.depths > MOST_DEPTHS]
     if deep:
         lane = max(deep, key=lambda lane: lane.depths)
-        others = f", and {len(deep) - 1:,} others have too many" if len(deep) > 1 else ""
+        others = f", and {counted(len(deep) - 1, 'other has', 'others have')} too many" if len(deep) > 1 else ""
         remarks.append(
             f"{lane.process}, {lane.name} has {lane.depths:,} rows of slices that overlap{others}: the first "
             f"{MOST_DEPTHS:,} are drawn; search and tables have all"

@@ -12,6 +12,7 @@ from stepscope.dashboard.panels.timeline.occurrences import occurrences as occur
 from stepscope.dashboard.panels.timeline.relations import relations as relations_of
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
 from stepscope.dashboard.server.work import Pieces
 from stepscope.dashboard.traces.requests import End, Numbers, Start, TraceId, TraceRequests, check_range, parse_numbers
@@ -91,5 +92,8 @@ def make_router(live: Live) -> APIRouter:
 
 def _with_slice(found: OpenedTrace, index: int) -> OpenedTrace:
     if not 0 <= index < len(found.trace):
-        raise HTTPException(404, f"The trace has {len(found.trace)} slices; there is no number {index}.")
+        there = len(found.trace)
+        raise HTTPException(
+            404, f"The trace has {counted(there, 'slice')}; expected a number from 0 to {there - 1}, got {index}."
+        )
     return found

@@ -165,4 +165,4 @@ def test_too_much_at_once_is_refused(client: TestClient, monkeypatch: pytest.Mon
     monkeypatch.setattr(routes_scene, "MOST_VISIBLE", 4)
     answer = client.get("/api/graph/scene", params={"id": ID, "expanded": "layer"})
     assert answer.status_code == 422
-    assert answer.json() == {"detail": "5 nodes would be visible, at most 4 can be. Open fewer groups."}
+    assert answer.json() == {"detail": "5 nodes would be visible, at most 4 can be. Expand fewer scopes."}

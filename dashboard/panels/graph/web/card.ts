@@ -67,7 +67,7 @@ export class Card {
 
   head(id: string, kind: string, op: string) {
     const { make } = elements;
-    const copy = iconButton("copy", "Copy the name", () => parts.copy(id, "Name copied"));
+    const copy = iconButton("copy", "Copy name", () => parts.copy(id, "Name copied"));
     const close = iconButton("close", "Close (Esc)", () => this.panel.select([]));
     const last = format.last(id);
     const scope = id.slice(0, id.length - last.length);
@@ -139,7 +139,7 @@ export class Card {
       ),
     );
     if (panel.state.costs) {
-      row.append(button("Its slices", "Show its slices on the Timeline", () => panel.showSlices(card)));
+      row.append(button("Show slices", "Show its slices on the Timeline", () => panel.showSlices(card)));
     }
     return row;
   }

@@ -165,14 +165,14 @@ export class GraphPanel extends PanelWithStructure {
       if (!answer.nodes.length) answer = await this.api.ask<Walk>("path", { ...requested, from: to, to: from });
       if (turn !== this.litTurn) return;
       if (!answer.nodes.length) {
-        return this.notify(`No path leads from ${format.last(from)} to ${format.last(to)}, nor back.`, "info");
+        return this.notify(`No path connects ${format.last(from)} and ${format.last(to)} in either direction.`, "info");
       }
       const steps = Math.max(answer.shortest.length - 1, 0);
       this.light(
         [from, to, ...answer.nodes, ...answer.groups],
-        `Between ${format.last(from)} and ${format.last(to)}: ${counted(answer.total, "node")}, ${
+        `Between ${format.last(from)} and ${format.last(to)}: ${counted(answer.total, "node")}; shortest path: ${
           counted(steps, "edge")
-        } at least`,
+        }`,
       );
     } catch (error) {
       this.notify(messageOf(error));

@@ -360,9 +360,7 @@ export abstract class PanelBase {
     this.hover = this.hoverEdge = null;
     this.view.world = scene.box;
     this.say(
-      scene.nodes.length || scene.aside.length
-        ? ""
-        : "This graph has no nodes: it was read, and there is nothing in it to draw.",
+      scene.nodes.length || scene.aside.length ? "" : "The file was read, but this graph has no nodes.",
     );
     if (before) {
       const [was, is] = [anchor ? before.byId.get(anchor) : null, anchor ? scene.byId.get(anchor) : null];

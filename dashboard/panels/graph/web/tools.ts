@@ -24,9 +24,9 @@ export function make(panel: GraphPanel): { element: HTMLElement; show: () => voi
       ) => [mode === panel.colors.mode ? `✓ ${label}` : `   ${label}`, () => panel.setColor(mode)]),
     ), "small");
   const save = button(
-    "Save",
-    "Save an image or the graph",
-    () => panel.ready && popover.menu(save, "Save", exports.entries(panel)),
+    "Download",
+    "Download an image or the graph",
+    () => panel.ready && popover.menu(save, "Download", exports.entries(panel)),
     "small",
   );
   for (const one of [color, save]) one.setAttribute("aria-haspopup", "menu");
@@ -37,7 +37,7 @@ export function make(panel: GraphPanel): { element: HTMLElement; show: () => voi
     save,
     button("Collapse all", "Collapse all scopes", () => panel.ready && panel.collapseAll(), "small"),
     button("Fit", "Fit the selection, or everything (F)", () => panel.fit(true), "small"),
-    button("?", "Keys and mouse (?)", toggleKeysSheet, "small"),
+    button("?", "Keyboard and mouse shortcuts (?)", toggleKeysSheet, "small"),
   );
   const show =
     () => (color.textContent = `Color: ${
@@ -66,7 +66,7 @@ export function actions(panel: GraphPanel, node: GraphNode): [string, () => void
   );
   const [first] = panel.selection;
   if (first && first !== node.id) {
-    entries.push([`Path between it and ${format.last(first)}`, () => {
+    entries.push([`Highlight paths to or from ${format.last(first)}`, () => {
       panel.select([first, node.id]);
       panel.path();
     }]);
@@ -79,8 +79,8 @@ export function actions(panel: GraphPanel, node: GraphNode): [string, () => void
     ]);
   }
   entries.push(["Zoom to it", on(() => panel.fit(true))]);
-  if (panel.state.costs) entries.push(["Its slices on the Timeline", () => panel.showSlices(node)]);
-  entries.push(["Copy the name", () => parts.copy(node.id, "Name copied")]);
+  if (panel.state.costs) entries.push(["Show slices on the Timeline", () => panel.showSlices(node)]);
+  entries.push(["Copy name", () => parts.copy(node.id, "Name copied")]);
   return entries;
 }
 

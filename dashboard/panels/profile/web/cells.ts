@@ -39,7 +39,7 @@ function chevron({ data, api, node }: CellParams): ReactElement | null {
     type: "button",
     tabIndex: -1,
     "aria-expanded": String(open),
-    "aria-label": open ? "Close the group" : "Open the group",
+    "aria-label": open ? "Collapse the group" : "Expand the group",
     onClick: (event: Event) => {
       event.stopPropagation();
       setOpen(api, node, !open);

@@ -71,7 +71,7 @@ function toggleAll(button: HTMLElement): void {
   const open = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", String(open));
   const label = button.querySelector("span:last-child");
-  if (label) label.textContent = open ? "Close all" : "Open all";
+  if (label) label.textContent = open ? "Collapse all" : "Expand all";
   setAllOpen(grid, open);
 }
 
@@ -183,7 +183,7 @@ async function poll(): Promise<void> {
     const [latest] = await api.ask<Progress[]>("progress", {});
     if (latest && polling) {
       const { what, seconds } = latest;
-      place.textContent = seconds < 2 ? `${what} …` : `${what}: ${Math.round(seconds)} s`;
+      place.textContent = seconds < 2 ? `${what}…` : `${what}: ${Math.round(seconds)} s`;
     }
   } catch {
     // The server is gone; the header reports that.

@@ -168,7 +168,7 @@ export class Area {
   /** Shows that the totals are loading. */
   private wait(start: number, end: number) {
     const { drawer } = this.panel;
-    const title = make("span", { className: "timeline-drawer-title" }, `${durationText(end - start)} · summing …`);
+    const title = make("span", { className: "timeline-drawer-title" }, `${durationText(end - start)} · summing…`);
     const head = make("div", { className: "timeline-drawer-head", role: "status" }, title);
     const body = make(
       "div",

@@ -65,20 +65,20 @@ export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves
     // Keys that no arrow of a slice can use are left to the page.
     {
       id: "timeline.to_launch",
-      title: "Along an arrow, to what launched it",
+      title: "Follow the arrow to what launched it",
       keys: ["["],
       act: () => panel.selection.follow("incoming"),
     },
     {
       id: "timeline.to_launched",
-      title: "Along an arrow, to what it launched",
+      title: "Follow the arrow to what it launched",
       keys: ["]"],
       act: () => panel.selection.follow("outgoing"),
     },
-    { id: "timeline.area", title: "An area: totals of what ran there", gestures: ["Shift drag"] },
+    { id: "timeline.area", title: "Select an area to see totals", gestures: ["Shift drag"] },
     {
       id: "timeline.choose_area",
-      title: "Choose areas without Shift",
+      title: "Select areas without Shift",
       keys: ["r"],
       act: () => panel.setChoosing(!panel.choosing),
     },
@@ -97,7 +97,7 @@ export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves
     },
   ];
   const lanes: Command[] = [
-    { id: "timeline.fold", title: "Fold or unfold", gestures: ["click a name"] },
+    { id: "timeline.fold", title: "Collapse or expand", gestures: ["click a name"] },
     { id: "timeline.order", title: "Reorder", gestures: ["drag a name"] },
     { id: "timeline.lane_menu", title: "Full menu: hide, show only this one, copy", gestures: ["right click"] },
     {

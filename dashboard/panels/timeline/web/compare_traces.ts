@@ -203,7 +203,7 @@ export class Together {
     const beside = ranks.filter((t) => !here.includes(t.id));
     const added = beside.slice(0, MOST - here.length);
     const shown = ranks.length - beside.length + added.length;
-    const many = shown < ranks.length ? `${shown} of ${ranks.length}` : `All ${shown}`;
+    const many = shown < ranks.length ? `${shown} of ${ranks.length}` : `all ${shown}`;
     const field = make("input", {
       className: "text-field",
       type: "search",
@@ -282,7 +282,7 @@ export class Together {
         : []),
       make("div", { className: "timeline-box-head" }, "Add a trace below"),
       ...(added.length
-        ? [button(`${many} of this folder`, "The ranks of one job write into one folder", () => {
+        ? [button(`Add ${many} from this folder`, "The ranks of one job write into one folder", () => {
           popover.close();
           this.addAll(added.map((t) => t.id));
         })]

@@ -1,5 +1,5 @@
 /** Details: the drawer for the selected slice, and the box beside the mouse. */
-import { durationText, exactBytes, exactDurationText, fileSize, integer } from "../../../web/core/numbers.ts";
+import { counted, durationText, exactBytes, exactDurationText, fileSize, integer } from "../../../web/core/numbers.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
 import { retryButton } from "../../../web/cards/loading.ts";
@@ -259,7 +259,7 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
       );
     }
     const hidden = flows.total - flows.slices.length + Math.max(rest.length - 8, 0);
-    if (hidden > 0) more(`and ${integer(hidden)} more arrows ${word === "from" ? "to" : "from"} it`);
+    if (hidden > 0) more(`and ${counted(hidden, "more arrow")} ${word === "from" ? "to" : "from"} it`);
   }
   for (const other of slice.children.slices.slice(0, 6)) add("holds", other, durationText(other.duration, 3));
   if (slice.children.count > 6) {
@@ -274,7 +274,7 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
     );
     list.append(make("span", { className: "timeline-flow-direction" }, "stack"), frames);
   }
-  if (relations === undefined) more("Finding related slices …");
+  if (relations === undefined) more("Finding related slices…");
   else if (relations === null) {
     more("More could not be loaded.");
     list.lastElementChild!.append(" ", retryButton(actions.again, "quiet"));
@@ -343,7 +343,7 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
       );
     }
   }
-  return section("All of this name", body, "narrow");
+  return section("All slices with this name", body, "narrow");
 }
 
 const rankText = (rank: number) => rank === 1 ? "the" : format.ordinal(rank);
@@ -424,6 +424,6 @@ export function counterTip(band: Band, reading: { time: number; value: number | 
   return [
     make("div", { className: "timeline-tip-name" }, band.label),
     made,
-    make("div", { className: "timeline-tip-lane" }, `${counter.process} · ${integer(counter.points)} points`),
+    make("div", { className: "timeline-tip-lane" }, `${counter.process} · ${counted(counter.points, "point")}`),
   ];
 }

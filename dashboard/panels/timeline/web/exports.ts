@@ -62,7 +62,7 @@ async function perfetto(panel: TimelinePanel, source: Source) {
   const other = window.open(address);
   if (!other) {
     return panel.notify(
-      "The browser blocked the new tab. Allow pop-ups for this page, or save the trace and open it in Perfetto.",
+      "The browser blocked the new tab. Allow pop-ups for this page, or download the trace and open it in Perfetto.",
     );
   }
   try {
@@ -77,7 +77,7 @@ async function perfetto(panel: TimelinePanel, source: Source) {
         window.removeEventListener("message", answer);
         if (!other.closed) {
           panel.notify(
-            "Perfetto did not respond. Check the connection, or save the trace and open it in Perfetto.",
+            "Perfetto did not respond. Check the connection, or download the trace and open it in Perfetto.",
           );
         }
       } else other.postMessage("PING", origin);

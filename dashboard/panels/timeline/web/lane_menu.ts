@@ -23,7 +23,7 @@ export function laneMenu(panel: TimelinePanel, band: Band, at: Point) {
   const single = band.type === "lane" || band.type === "counter";
   const entries: ([string, () => void] | null)[] = [
     single ? [band.pinned ? "Unpin" : "Pin to the top", then(() => lanes.pin(band, !band.pinned))] : null,
-    band.foldable ? [band.folded ? "Unfold" : "Fold", then(() => lanes.fold(band, !band.folded))] : null,
+    band.foldable ? [band.folded ? "Expand" : "Collapse", then(() => lanes.fold(band, !band.folded))] : null,
     place > 0 ? ["Move up", move(-1)] : null,
     place >= 0 && place < siblings.length - 1 ? ["Move down", move(1)] : null,
     band.type === "trace" && band.source.place > 0
@@ -31,8 +31,8 @@ export function laneMenu(panel: TimelinePanel, band: Band, at: Point) {
       : null,
     band.type !== "trace" && !band.pinned ? ["Hide", then(() => lanes.hide(band))] : null,
     single ? ["Only this one", () => panel.setFilter(onlyLane(band))] : null,
-    ["Fold all lanes", () => panel.foldLanes(true)],
-    ["Unfold all lanes", () => panel.foldLanes(false)],
+    ["Collapse all lanes", () => panel.foldLanes(true)],
+    ["Expand all lanes", () => panel.foldLanes(false)],
     ["Show all lanes", () => panel.showAllLanes()],
     ["Reset lanes", then(() => lanes.reset())],
     ["Copy name", () => toClipboard(band.full).then(() => say("Name copied"))],

@@ -59,7 +59,9 @@ export class Overlays {
       if (all.length) {
         entries.push([
           theme.critical,
-          `critical path ${share}: ${known.slice(0, 3).map(reported).join(", ")}${rest ? `; not: ${rest}` : ""}`,
+          `critical path ${share}: ${known.slice(0, 3).map(reported).join(", ")}${
+            rest ? `; unexplained: ${rest}` : ""
+          }`,
         ]);
       }
     }

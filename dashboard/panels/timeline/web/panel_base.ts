@@ -276,9 +276,7 @@ export abstract class PanelBase {
     this.scroll = this.pinScroll = 0;
     this.showLosses();
     this.say(
-      summary.slices || summary.counters.length
-        ? ""
-        : "This trace has no slices: the file was read, and there is nothing in it to draw.",
+      summary.slices || summary.counters.length ? "" : "The file was read, but this trace has no slices.",
     );
     this.viewport = new Viewport([0, summary.end], this.sources[0].work);
     if (initialView.lanes) this.setFilter(initialView.lanes);

@@ -56,9 +56,9 @@ export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => voi
   const several = button("Compare", "Show other traces below this one, aligned", () => panel.together.open(several));
   several.setAttribute("aria-haspopup", "dialog");
   const save = button(
-    "Save",
-    "Save an image or the trace",
-    () => popover.menu(save, "Save", exports.entries(panel)),
+    "Download",
+    "Download an image or the trace",
+    () => popover.menu(save, "Download", exports.entries(panel)),
   );
   save.setAttribute("aria-haspopup", "menu");
   host.replaceChildren(
@@ -73,7 +73,7 @@ export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => voi
       several,
       save,
       button("Fit", "Fit the selection, or everything (F)", () => panel.fit()),
-      button("?", "Keys and mouse (?)", toggleKeysSheet),
+      button("?", "Keyboard and mouse shortcuts (?)", toggleKeysSheet),
     ),
   );
   const show = () => {
@@ -171,7 +171,7 @@ export async function stepMenu(panel: TimelinePanel, { source, step }: rulers.St
   const from = start + source.offset;
   const entries: [string, () => void][] = [
     [`Zoom to step ${number}`, () => panel.viewport.reveal({ start: from, duration: length }, 0.96, performance.now())],
-    [`What ran in step ${number}`, () => panel.area.over([from, from + length], source)],
+    [`Summarize step ${number}`, () => panel.area.over([from, from + length], source)],
     [`Mark step ${number}`, () => {
       panel.marked = [from, from + length];
       panel.changed();
