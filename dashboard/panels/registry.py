@@ -51,9 +51,9 @@ def check_panel(panel: Panel) -> None:
     if not isinstance(panel.name, str) or not _NAME.fullmatch(panel.name):
         raise ValueError(f"the name {panel.name!r} is not valid: use a-z, 0-9 and _, such as 'spectrum'")
     if panel.name in ROUTES:
-        raise ValueError(f"the name {panel.name!r} is that of an address of the server, /api/{panel.name}")
+        raise ValueError(f"the name {panel.name!r} is reserved for /api/{panel.name}; choose another")
     if not isinstance(panel.title, str) or not panel.title.strip():
-        raise ValueError(f"the title is {panel.title!r}; it is what stands on the tab")
+        raise ValueError(f"the title must be a non-empty string (shown on the tab), got {panel.title!r}")
     for field in ("settings", "kinds", "companions", "recognizers"):
         if not isinstance(getattr(panel, field), tuple):
             raise ValueError(f"{field} is {getattr(panel, field)!r}, not a tuple")
@@ -65,7 +65,7 @@ def check_panel(panel: Panel) -> None:
             raise ValueError(f"uploads has {path!r}, which does not begin with '/api/{panel.name}/'")
     re.compile(panel.tag_ending)
     if panel.web is not None and not (Path(panel.web) / "index.js").is_file():
-        raise ValueError(f"there is no index.js in {Path(panel.web).name!r}, which is its web")
+        raise ValueError(f"the web folder {Path(panel.web).name!r} has no index.js")
 
 
 OTHERS: Final = Extensions(

@@ -62,7 +62,7 @@ def test_the_editor_saves_a_layout_that_shows_at_once(serve: Serve, page: Page, 
     page.get_by_label("Regular expression for tags").fill("x/.*")
     expect(page.locator(".layout .matches")).to_have_text("2 tags")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download Python").click()
+        page.get_by_role("button", name="Download Python code").click()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     subprocess.run([sys.executable, download.value.path()], cwd=elsewhere, check=True)

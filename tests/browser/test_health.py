@@ -206,7 +206,7 @@ def test_first_pass_is_shown_in_the_header_and_moves_nothing(
     )
     assert page.evaluate(places) == before
     page.get_by_role("tab", name="Health").click()
-    expect(verdict(page)).to_contain_text("No loss so far; still reading")
+    expect(verdict(page)).to_contain_text("No damage so far; still reading")
     expect(cell(page, "b", "state")).to_have_text("not read yet")
     dashboard.live.publish(replace(whole, revision=whole.revision + 2))
     expect(bar).to_have_count(0)

@@ -476,7 +476,7 @@ def test_two_pictures_are_compared_in_every_way(serve: Serve, page: Page, logdir
     wait_for_color(page, [100, 100, 100])
     page.keyboard.press("b")
     page.keyboard.press("x")
-    expect(page.locator(".row output").first).to_have_text("by key B")
+    expect(page.locator(".row output").first).to_have_text("manual (press B)")
     page.keyboard.press("x")
     page.get_by_role("radio", name="Difference").click()
     wait_for_color(page, [30, 30, 30])

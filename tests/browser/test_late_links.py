@@ -120,7 +120,7 @@ def test_a_search_in_texts_goes_on_after_a_request_without_an_answer(
     expect(results).to_contain_text("status 503")
     server.free()
     results.get_by_role("button", name="Retry").click()
-    expect(results).to_contain_text("1 place in 1 text")
+    expect(results).to_contain_text("1 match in 1 entry")
     expect(results.get_by_role("button", name="Retry")).to_have_count(0)
 
 

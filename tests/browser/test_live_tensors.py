@@ -126,7 +126,7 @@ def test_a_value_is_read_with_the_pointer(panel: Page, program: str) -> None:
 def test_a_button_keeps_the_focus_while_frames_arrive(panel: Page, program: str) -> None:
     look(panel, program)
     first = step(panel)
-    save = panel.get_by_role("button", name="Save the picture of encoder/kernels")
+    save = panel.get_by_role("button", name="Download the image of encoder/kernels")
     save.focus()
     wait_until(panel, lambda: step(panel) > first, "no other frame arrived")
     expect(save).to_be_focused()
@@ -143,7 +143,7 @@ def test_a_button_keeps_the_focus_while_its_section_rises(panel: Page, monkeypat
     with running(monkeypatch, show) as address:
         look(panel, address)
         expect(sections).to_have_text([re.compile("^first"), re.compile("^second")])
-        save = panel.get_by_role("button", name="Save the picture of second/weight")
+        save = panel.get_by_role("button", name="Download the image of second/weight")
         save.focus()
         changing = "second"
         expect(sections).to_have_text([re.compile("^second"), re.compile("^first")])

@@ -295,8 +295,8 @@ def test_what_is_wrong_is_said_on_the_card(serve: Serve, page: Page, logdir: Pat
         [
             "1 vertex left out: NaN or infinite",
             "1 face left out: expected indices of the vertices, 0 to 3",
-            "1 face left out: a vertex of them is left out",
-            "Colors not used: 2 of them for 4 vertices",
+            "1 face left out: a vertex is NaN or infinite",
+            "Colors ignored: 2 colors for 4 vertices",
             "Ignored settings from json_config: fog = True",
         ]
     )

@@ -136,7 +136,7 @@ def test_a_run_that_begins_later_is_not_drawn_and_says_so(serve: Serve, page: Pa
     page.goto(serve(logdir).url + "?pr_curves.step=c:0")
     curves_become(page, 1)
     expect(page.locator(".pr-table .said")).to_have_text("begins at step 1,500")
-    expect(page.locator(".pr_curves-card .note")).to_have_text("no curve of 1 run, see below")
+    expect(page.locator(".pr_curves-card .note")).to_have_text("1 run without a curve, see below")
 
 
 def test_hover_gives_every_runs_nearest_point(serve: Serve, page: Page, logdir: Path) -> None:
@@ -288,7 +288,7 @@ def test_bad_curves_are_said_and_good_ones_drawn(serve: Serve, page: Page, logdi
     assert texts[0].endswith("expected a PR curve of shape [6, n], got shape [5, 3]")
     assert texts[1:] == ["one threshold: a point, no curve", "one threshold: a point, no curve · 2 thresholds left out"]
     expect(page.locator(".pr_curves-card .note")).to_have_text(
-        "no curve of 1 run, see below · 2 thresholds with NaN or impossible numbers left out"
+        "1 run without a curve, see below · 2 thresholds with NaN or impossible numbers left out"
     )
 
 

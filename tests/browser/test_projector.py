@@ -238,7 +238,7 @@ def test_a_click_shows_a_point_and_its_neighbors(open_page: Open) -> None:
         np.testing.assert_allclose(state["neighbors"]["distances"], distances, rtol=1e-3, atol=1e-6)
     body = page.locator(".pj-inspector-body")
     expect(body).to_contain_text(metadata()[row][0])
-    expect(body.get_by_role("img", name=f"Picture of point {row}")).to_be_visible()
+    expect(body.get_by_role("img", name=f"Image of point {row}")).to_be_visible()
     nearest = page.locator(".pj-neighbors .pj-result").first
     expect(nearest).to_contain_text(metadata()[rows[0]][0])
     nearest.click()

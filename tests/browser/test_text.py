@@ -131,22 +131,22 @@ def test_a_search_steps_through_texts_that_are_not_on_the_page(serve: Serve, pag
             writer.add_text("note", "a **needle**, a needle" if step in (10, 480) else f"hay {step}", step)
     page.goto(serve(logdir).url)
     expect(page.locator(STEPS).first).to_have_text("step 499")
-    field = page.get_by_label("Search in all texts")
+    field = page.get_by_label("Search all text")
     field.fill("needle")
     head = page.locator(".results-head output")
-    expect(head).to_have_text("4 places in 2 texts · all 500 texts searched")
+    expect(head).to_have_text("4 matches in 2 entries · all 500 entries searched")
     expect(page.locator(".result .snippet")).to_have_text(["a **needle**, a needle"] * 2)
     field.press("Enter")
     expect(page.locator(STEPS).first).to_have_text("step 480")
     wait_for_highlights(page, 0, 2)
     field.press("Enter")
     expect(page.locator(STEPS).first).to_have_text("step 10")
-    expect(head).to_have_text("2 of 2 · 4 places in 2 texts · all 500 texts searched")
+    expect(head).to_have_text("2 of 2 · 4 matches in 2 entries · all 500 entries searched")
     page.locator(".find label", has_text="Regex").click()
     field.fill("nee(dle")
     expect(head).to_contain_text("This expression cannot be searched for")
     field.fill("need[l]e")
-    expect(head).to_contain_text("4 places in 2 texts")
+    expect(head).to_contain_text("4 matches in 2 entries")
 
 
 def test_a_search_leaves_out_runs_that_are_hidden_since(serve: Serve, page: Page, logdir: Path) -> None:
@@ -156,9 +156,9 @@ def test_a_search_leaves_out_runs_that_are_hidden_since(serve: Serve, page: Page
             writer.add_text("note", "hay", 1)
     page.goto(serve(logdir).url + "?text.find=needle")
     head = page.locator(".results-head output")
-    expect(head).to_have_text("2 places in 2 texts · all 4 texts searched")
+    expect(head).to_have_text("2 matches in 2 entries · all 4 entries searched")
     page.get_by_label("Show b").click()
-    expect(head).to_have_text("1 place in 1 text · all 2 texts searched")
+    expect(head).to_have_text("1 match in 1 entry · all 2 entries searched")
 
 
 def test_a_search_of_many_hits_continues_until_all_are_listed(serve: Serve, page: Page, logdir: Path) -> None:
@@ -167,9 +167,9 @@ def test_a_search_of_many_hits_continues_until_all_are_listed(serve: Serve, page
             writer.add_text("note", "needle", step)
     page.goto(serve(logdir).url + "?text.find=needle")
     head = page.locator(".results-head output")
-    expect(head).to_have_text("500 places in 500 texts · searched 500 of 502 texts")
+    expect(head).to_have_text("500 matches in 500 entries · searched 500 of 502 entries")
     page.get_by_role("button", name="Continue").click()
-    expect(head).to_have_text("502 places in 502 texts · all 502 texts searched")
+    expect(head).to_have_text("502 matches in 502 entries · all 502 entries searched")
     expect(page.locator(".result")).to_have_count(502)
 
 
@@ -340,7 +340,7 @@ def test_downloads(serve: Serve, page: Page, logdir: Path) -> None:
     names = []
     for title in (
         "Download this text",
-        "Download all texts of this card",
+        "Download all entries of this card",
         "Download all texts of the shown runs and tags",
     ):
         with page.expect_download() as download:
@@ -356,7 +356,7 @@ def test_a_damaged_text_says_so_among_others(serve: Serve, page: Page, logdir: P
     page.goto(serve(logdir).url + "?text.find=good")
     expect(page.locator(".entry .no-picture")).to_contain_text("Damaged: ")
     expect(page.locator(".results-head output")).to_have_text(
-        "1 place in 1 text · all 2 texts searched · 1 could not be read"
+        "1 match in 1 entry · all 2 entries searched · 1 could not be read"
     )
 
 

@@ -142,7 +142,7 @@ def test_verdict_counts_every_kind_of_loss() -> None:
 
 
 def test_verdict_claims_nothing_while_files_are_still_read() -> None:
-    assert verdict([WHOLE, UNREAD], 0, loading=True).sentence == "No loss so far; still reading"
+    assert verdict([WHOLE, UNREAD], 0, loading=True).sentence == "No damage so far; still reading"
 
 
 def test_progress_counts_what_was_gone_through_in_full() -> None:
@@ -183,7 +183,7 @@ def test_table_lists_so_many_files_and_says_so() -> None:
     files = [replace(WHOLE, path=f"{number:05}") for number in range(MOST_ROWS + 1)] + [DAMAGED]
     parts = panel_parts(snapshot(*files), View())
     assert [row["path"] for row in parts["rows"]] == ["b/events", *(file.path for file in files[: MOST_ROWS - 1])]
-    assert parts["count"] == "the first 5,000 of 5,002 files, those with loss first; filter for others"
+    assert parts["count"] == "the first 5,000 of 5,002 files, damaged files first; filter for others"
     assert count_text(3, 3) == "3 files"
     assert count_text(1, 3) == "1 of 3 files"
 

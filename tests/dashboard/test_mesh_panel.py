@@ -80,7 +80,7 @@ def test_vertices_that_are_not_finite_go_with_their_faces() -> None:
     assert (found.origin + found.positions).tolist() == SQUARE[[0, 2, 3]].tolist()
     assert found.faces is not None
     assert found.faces.tolist() == [[0, 1, 2]]
-    assert found.notes == ("1 vertex left out: NaN or infinite", "1 face left out: a vertex of them is left out")
+    assert found.notes == ("1 vertex left out: NaN or infinite", "1 face left out: a vertex is NaN or infinite")
 
 
 def test_faces_that_point_outside_are_left_out() -> None:
@@ -94,7 +94,7 @@ def test_faces_that_point_outside_are_left_out() -> None:
 def test_colors_of_another_number_are_not_used() -> None:
     found = make_geometry(SQUARE, TRIANGLES, RED[:3])
     assert found.colors is None
-    assert found.notes == ("Colors not used: 3 of them for 4 vertices",)
+    assert found.notes == ("Colors ignored: 3 colors for 4 vertices",)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_colors_of_another_number_are_not_used() -> None:
     [
         (np.full((4, 3), 0.2), 51, ()),
         (np.full((4, 3), 20.4), 20, ()),
-        (np.full((4, 3), 300, np.int32), 255, ("12 numbers of the colors outside 0 to 255 clamped to it",)),
-        (np.full((4, 3), np.nan), 0, ("12 numbers of the colors outside 0 to 255 clamped to it",)),
+        (np.full((4, 3), 300, np.int32), 255, ("12 color values outside 0–255 were clamped",)),
+        (np.full((4, 3), np.nan), 0, ("12 color values outside 0–255 were clamped",)),
     ],
 )
 def test_colors_become_bytes(colors: NDArray[Any], shade: int, notes: tuple[str, ...]) -> None:
@@ -366,7 +366,7 @@ def test_geometry_comes_as_columns(client: TestClient) -> None:
 
 def test_older_faces_and_distances_are_told(client: TestClient) -> None:
     header, columns = get(client, index=1, face=0, against_run="a", against=0)
-    assert header["notes"] == ["Faces of step 0: this one has none of its own"]
+    assert header["notes"] == ["Using the faces of step 0: this step has none"]
     assert header["moved"] == {"mean": 0.375, "most": 1.5}
     assert columns["moved"] == [1.5, 0, 0, 0]
 

@@ -176,11 +176,11 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
         ),
         (
             GOOD.replace('"weather"\n', '"runs"\n').replace("weather.rain", "runs.rain"),
-            "the name 'runs' is that of an address",
+            "the name 'runs' is reserved for /api/runs; choose another",
         ),
         (GOOD.replace("weather.rain", "rain.weather"), "the setting 'rain.weather' does not begin with 'weather.'"),
         (GOOD.replace('("weather",)', '"weather"'), "kinds is 'weather', expected a tuple of str"),
-        (GOOD.replace('/ "web"', '/ "www"'), "there is no index.js in 'www'"),
+        (GOOD.replace('/ "web"', '/ "www"'), "the web folder 'www' has no index.js"),
     ],
 )
 def test_a_panel_that_cannot_be_taken_is_left_out_and_named(plugins: Path, source: str, reason: str) -> None:

@@ -203,7 +203,7 @@ def test_a_roc_chart_goes_from_corner_to_corner_and_leaves_out_runs_of_one_class
     assert roles(chart.figure) == ["baseline", "curve", "best"]
     assert values(chart.figure["data"][1]["x"]) == [1, 1, 0, 0, 0]
     assert values(chart.figure["data"][1]["y"]) == [1, 1, 0.5, 0, 0]
-    assert chart.note == "no ROC curve of 1 run: one class only"
+    assert chart.note == "1 run without an ROC curve: one class only"
 
 
 def test_of_many_thresholds_some_are_drawn_and_the_best_is_among_them() -> None:

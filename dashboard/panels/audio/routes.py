@@ -16,6 +16,7 @@ from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.parameters import Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import LightRoute, heavy
 from stepscope.summary.kinds.audio import PLUGIN_NAME, Clip
@@ -97,7 +98,11 @@ def _add_clip_routes(routes: APIRouter, live: Live) -> None:
         """Return facts about the clip at one step, or why there is no sound."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         if index >= len(series):
-            raise HTTPException(404, f"{run!r} has {len(series)} points of {tag!r}; there is no number {index}.")
+            raise HTTPException(
+                404,
+                f"{series.run!r} has {counted(len(series), 'point')} of {series.tag!r}; "
+                f"expected a number from 0 to {len(series) - 1}, got {index}.",
+            )
         return describe(series, index, sample, live.shared(SoundCache))
 
     @routes.get("/clip", response_class=Response)

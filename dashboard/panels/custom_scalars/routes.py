@@ -80,7 +80,9 @@ def layout_routes(live: Live) -> APIRouter:
         """Write a layout into the log directory as a separate event file, which TensorBoard reads too."""
         folder = live.folder()
         if folder is None:
-            raise HTTPException(409, "The log directory is not a single local folder. Download the layout instead.")
+            raise HTTPException(
+                409, "Cannot save: the log directory is not a single local folder. Download the Python code instead."
+            )
         if len(body) > LARGEST_LAYOUT:
             raise HTTPException(413, f"A layout is at most {LARGEST_LAYOUT:,} bytes long.")
         saved.save(folder, parsed_message(body, Layout()))

@@ -170,7 +170,7 @@ def nothing(view: View) -> html.Div:
 def count_text(found: int, total: int) -> str:
     """Return the number of files in the table, as text."""
     if found > MOST_ROWS:
-        return f"the first {count(MOST_ROWS)} of {count(found)} files, those with loss first; filter for others"
+        return f"the first {count(MOST_ROWS)} of {count(found)} files, damaged files first; filter for others"
     return counted(total, "file") if found == total else f"{count(found)} of {counted(total, 'file')}"
 
 

@@ -130,7 +130,7 @@ def verdict(
     if broken or damaged or folders:
         return Verdict("bad", _loss(len(damaged), broken, total, folders), tuple(facts))
     if loading:
-        return Verdict("open", "No loss so far; still reading", tuple(facts))
+        return Verdict("open", "No damage so far; still reading", tuple(facts))
     return Verdict("good", f"{counted(total, 'file')} read without errors", tuple(facts))
 
 
@@ -158,8 +158,8 @@ def advice(file: FileHealth) -> list[str]:
         sentences.append("Check that the file is still there and that you may read it; it is retried at every poll.")
     if file.damage_count:
         sentences.append(
-            "What is listed below was skipped, and reading went on behind it. Replace the file with an undamaged copy, "
-            "if there is one: it is then read again."
+            "The stretches below were skipped, and reading continued after each. Replace the file with an undamaged "
+            "copy, if there is one: it is then read again."
         )
     if file.waiting:
         sentences.append(

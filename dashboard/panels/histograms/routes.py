@@ -17,7 +17,7 @@ from stepscope.dashboard.server.arrays import typed
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.numbers import counted, json_number
 from stepscope.dashboard.server.parameters import MOST_RUNS, Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import LightRoute, Pieces
 from stepscope.summary.kinds.base import PayloadError
@@ -38,7 +38,11 @@ def describe(series: Series, index: int, settings: ChartSettings) -> DescribedHi
         HTTPException: 404 if the point does not exist.
     """
     if index >= len(series):
-        raise HTTPException(404, f"{series.run!r} has {len(series)} points of {series.tag!r}; there is no {index}.")
+        raise HTTPException(
+            404,
+            f"{series.run!r} has {counted(len(series), 'point')} of {series.tag!r}; "
+            f"expected a number from 0 to {len(series) - 1}, got {index}.",
+        )
     known: HistogramPlace = {
         "index": index,
         "points": len(series),

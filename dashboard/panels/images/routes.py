@@ -99,7 +99,7 @@ def wanted_of(body: bytes) -> list[Wanted]:
     """
     wanted = parsed(body, list[Wanted], "Expected an array of [run, tag, index, step, sample]")
     if len(wanted) > MOST_ZIPPED:
-        raise HTTPException(413, f"{counted(len(wanted), 'picture')} asked for; a ZIP file holds {count(MOST_ZIPPED)}.")
+        raise HTTPException(413, f"{counted(len(wanted), 'image')} requested; a ZIP file holds {count(MOST_ZIPPED)}.")
     return wanted
 
 

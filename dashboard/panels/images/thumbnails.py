@@ -67,7 +67,7 @@ def opened(data: bytes) -> Image.Image:
         raise PayloadError(f"the image has no pixels: it is {width} by {height}")
     if width * height > MOST_PIXELS:
         raise PayloadError(
-            f"the picture is {count(width)} by {count(height)}: at most {count(MOST_PIXELS)} pixels are drawn"
+            f"the image is {count(width)} by {count(height)}: at most {count(MOST_PIXELS)} pixels are drawn"
         )
     return image
 

@@ -11,7 +11,7 @@ _NUMBER: Final = r"-?\d{1,30}(\.\d{1,30})?(e[+-]?\d{1,3})?"
 
 def _limits(raw: Sequence[str]) -> str:
     if not re.fullmatch(f"{_NUMBER}:{_NUMBER}", raw[-1], re.IGNORECASE):
-        raise ValueError(f"live_tensors.limits is {raw[-1]!r}, expected two numbers as in -1:1")
+        raise ValueError(f"live_tensors.limits is {raw[-1]!r}, expected two numbers, such as -1:1")
     return raw[-1]
 
 

@@ -165,18 +165,18 @@ def _faces(faces: Rows, kept: NDArray[np.bool_], notes: _Notes) -> NDArray[np.ui
     if not kept.all():
         whole = kept[indices].all(axis=1)
         if not whole.all():
-            notes.add(f"{_left_out(len(indices) - int(whole.sum()), 'face', 'faces')}: a vertex of them is left out")
+            notes.add(f"{_left_out(len(indices) - int(whole.sum()), 'face', 'faces')}: a vertex is NaN or infinite")
         indices = (running_count(kept) - 1)[indices[whole]]
     return indices.astype(np.uint32) if len(indices) else None
 
 
 def _colors(colors: Rows, vertices: int, notes: _Notes) -> NDArray[np.uint8] | None:
     if len(colors) != vertices:
-        notes.add(f"Colors not used: {count(len(colors))} of them for {counted(vertices, 'vertex', 'vertices')}")
+        notes.add(f"Colors ignored: {counted(len(colors), 'color')} for {counted(vertices, 'vertex', 'vertices')}")
         return None
     shades, wrong = bytes_of_colors(colors)
     if wrong:
-        notes.add(f"{counted(wrong, 'number')} of the colors outside 0 to 255 clamped to it")
+        notes.add(f"{counted(wrong, 'color value')} outside 0–255 {'was' if wrong == 1 else 'were'} clamped")
     return np.column_stack([shades, np.full(vertices, 255, np.uint8)])
 
 

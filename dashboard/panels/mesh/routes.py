@@ -66,7 +66,7 @@ def extra_rows(
         notes.append(f"The {what} cannot be read: {error}")
         return None
     if index < len(series) and series.steps[index] != vertices.steps[at]:
-        notes.append(f"{what.capitalize()} of step {int(series.steps[index]):,}: this one has none of its own")
+        notes.append(f"Using the {what} of step {int(series.steps[index]):,}: this step has none")
     return rows
 
 

@@ -119,7 +119,7 @@ def roc_chart(runs: Sequence[RunCurve], scheme: Scheme) -> Chart:
     traces.append(_best(best_x, best_y, best_colors, scheme))
     note = _note(runs)
     if without:
-        note = " · ".join(filter(None, [note, f"no ROC curve of {counted(without, 'run')}: one class only"]))
+        note = " · ".join(filter(None, [note, f"{counted(without, 'run')} without an ROC curve: one class only"]))
     return Chart({"data": traces, "layout": layout}, note)
 
 
@@ -284,7 +284,7 @@ def _note(runs: Sequence[RunCurve]) -> str:
     curves = [one.curve for one in runs if one.curve is not None]
     unread = sum(one.curve is None for one in runs)
     if unread:
-        parts.append(f"no curve of {counted(unread, 'run')}, see below")
+        parts.append(f"{counted(unread, 'run')} without a curve, see below")
     left_out = sum(curve.left_out for curve in curves)
     if left_out:
         parts.append(f"{counted(left_out, 'threshold')} with NaN or impossible numbers left out")

@@ -135,7 +135,9 @@ def _middle(a: list[str], b: list[str], deadline: float, notices: list[str]) -> 
     try:
         return [(str(tag), i, j, k, m) for tag, i, j, k, m in matcher.get_opcodes()]
     except _OutOfTimeError:
-        notices.append("Comparing took too long: all between the common beginning and end is shown as one change.")
+        notices.append(
+            "Comparing took too long: everything between the first and last difference is shown as one change."
+        )
         return [("replace", 0, len(a), 0, len(b))]
 
 

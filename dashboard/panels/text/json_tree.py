@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final, NoReturn
 
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import counted
 
 MOST_CHARACTERS: Final = 200_000
 """Maximum length of a text to try to parse as JSON."""
@@ -40,7 +40,8 @@ def json_tree(source: str) -> str | None:
         return None
     left = [MOST_NODES]
     html = _node(value, "", 0, left)
-    more = "" if left[0] >= 0 else f'<p class="json-more">{count(-left[0])} more values are not shown.</p>'
+    hidden = counted(-left[0], "more value is", "more values are")
+    more = "" if left[0] >= 0 else f'<p class="json-more">{hidden} not shown.</p>'
     return f'<div class="json">{html}</div>{more}'
 
 

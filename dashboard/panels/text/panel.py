@@ -53,13 +53,13 @@ def toolbar(view: View) -> html.Div:
             tag_filter_input(view),
             html.Div(
                 [
-                    pattern_input(FIND.name, FIND.of(view), "Search in all texts", "Search in all texts"),
+                    pattern_input(FIND.name, FIND.of(view), "Search all text", "Search all text"),
                     switch(REGEX, view, "Regex"),
                 ],
                 className="field find",
             ),
-            segmented(FORMAT, view, {"markdown": "Markdown", "raw": "As written"}, "How texts are shown"),
-            segmented(SHOWN, view, {"list": "Newest first", "one": "One step"}, "How many texts per card"),
+            segmented(FORMAT, view, {"markdown": "Markdown", "raw": "As written"}, "Format of the text"),
+            segmented(SHOWN, view, {"list": "Newest first", "one": "One step"}, "Entries per card"),
             switch(LINK, view, "Link steps"),
             switch(WRAP, view, "Wrap"),
             switch(MONOSPACE, view, "Monospace"),
@@ -75,7 +75,7 @@ def card(key: str, wide: bool, on: Shown) -> html.Article:
     tag, run = pair_of(key)
     data = dcc.Store(id={"type": "text-data", "key": key})
     body = html.Div([data, html.Div(className="text-steps"), html.Div(className="fill")], className="card-body")
-    actions = [Action("download", "Download all texts of this card"), FULL_WIDTH]
+    actions = [Action("download", "Download all entries of this card"), FULL_WIDTH]
     return titled_card(key, tag, "text", wide, body, run=run, color=on.colors.get(run), actions=actions)
 
 

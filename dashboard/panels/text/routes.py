@@ -28,7 +28,7 @@ from stepscope.dashboard.panels.text.search import Found, Hit, Place, TextPatter
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.numbers import counted, json_number
 from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
 from stepscope.summary.kinds.base import PayloadError
@@ -192,7 +192,11 @@ def _add_diff(routes: APIRouter, live: Live) -> None:
         old, new = (find_series(snapshot, run, tag, PLUGIN_NAME) for run in (old_run, new_run))
         for series, index in ((old, old_index), (new, new_index)):
             if index >= len(series):
-                raise HTTPException(404, f"{series.run!r} has {len(series)} points of {tag!r}; there is no {index}.")
+                raise HTTPException(
+                    404,
+                    f"{series.run!r} has {counted(len(series), 'point')} of {series.tag!r}; "
+                    f"expected a number from 0 to {len(series) - 1}, got {index}.",
+                )
         old_place: StepPlace = {"step": int(old.steps[old_index]), "total": len(old)}
         new_place: StepPlace = {"step": int(new.steps[new_index]), "total": len(new)}
         try:

@@ -57,7 +57,7 @@ export const ON_CLIP: readonly Command[] = [
 
 register({
   panel: "audio",
-  title: "Audio, on a clip that has the focus",
+  title: "Audio (focused clip)",
   commands: [...ON_CLIP, {
     id: "audio.hear_other",
     title: "Switch between the two compared clips",

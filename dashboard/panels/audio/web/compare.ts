@@ -23,7 +23,7 @@ export function tray(): void {
       "span",
       { className: clip ? "slot" : "slot dim", title: clip ? clipName(clip) : "" },
       make("b", {}, slot),
-      clip ? clipName(clip) : "choose with the button " + slot + " of a clip",
+      clip ? clipName(clip) : `click ${slot} on a clip to choose it`,
     );
   });
   const compare = make(

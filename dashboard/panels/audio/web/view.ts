@@ -1,7 +1,8 @@
 /** The picture of one clip. */
 import { busy, failed, ready } from "../../../web/cards/loading.ts";
 import { isAbort } from "../../../web/core/request.ts";
-import { make, stepText } from "../../../web/core/dom.ts";
+import { make } from "../../../web/core/dom.ts";
+import { counted } from "../../../web/core/numbers.ts";
 import { view as page } from "../../../web/page/view.ts";
 import { type Clip, clipUrl } from "./clip.ts";
 import * as data from "./data.ts";
@@ -84,7 +85,7 @@ export function create(handlers: Handlers, tall = 1): View {
       "aria-valuemin": 0,
       "aria-valuenow": 0,
       title:
-        "Click to seek, drag to zoom, double click for the whole clip; Ctrl and wheel zoom; Space plays, arrow keys seek",
+        "Click to seek, drag to zoom, double-click for the whole clip; Ctrl and wheel zoom; Space plays, arrow keys seek",
     },
     canvas,
     box,
@@ -187,9 +188,11 @@ async function ask(view: View): Promise<void> {
 
 function notes({ waves, spectra }: View, channels: number): string {
   const found: string[] = [];
-  if (waves?.notFinite) found.push(`${stepText(waves.notFinite)} values are NaN or infinite and not drawn`);
+  if (waves?.notFinite) {
+    found.push(`${counted(waves.notFinite, "value is", "values are")} NaN or infinite and not drawn`);
+  }
   if ([...spectra.values()].some((picture) => !picture.isWhole)) {
-    found.push("each pixel of the spectrogram is the loudest of some windows: zoom in for all");
+    found.push("each spectrogram pixel shows the loudest of several windows; zoom in for full detail");
   }
   if (channels > MOST_CHANNELS) found.push(`the first ${MOST_CHANNELS} of ${channels} channels`);
   return found.join(" · ");

@@ -53,12 +53,18 @@ export async function open() {
       {},
       problem,
       make("button", { type: "button", onclick: () => sheet.close() }, "Cancel"),
-      make("button", { type: "button", onclick: download, title: "Python that writes this layout" }, "Download Python"),
+      make(
+        "button",
+        { type: "button", onclick: download, title: "Python that writes this layout" },
+        "Download Python code",
+      ),
       make("button", {
         type: "submit",
         className: "primary",
         disabled: !folder,
-        title: folder ? `Writes an event file into ${folder}` : "The log directory is not a single local folder",
+        title: folder
+          ? `Writes an event file into ${folder}`
+          : "Cannot save: the log directory is not a single local folder. Download the Python code instead.",
       }, "Save"),
     ),
   );

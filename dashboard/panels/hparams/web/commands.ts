@@ -19,7 +19,7 @@ register({
     { id: "hparams.select", title: "Along an axis: brush it; in a scatter chart: select", gestures: ["drag"] },
     {
       id: "hparams.move_axis",
-      title: "Move the axis whose name has the focus",
+      title: "Move the axis whose name is focused",
       keys: ["Alt ArrowLeft", "Alt ArrowRight"],
       act: moveFocusedAxis,
     },

@@ -207,17 +207,18 @@ function columnList(kind: Kind, title: string): HTMLElement[] {
     searched[kind] = search.value.toLowerCase();
     narrow();
   };
+  const found = all.length > SEARCHABLE ? "all search results" : "all";
   const buttons = make(
     "span",
     { className: "section-buttons" },
     quiet(
       "All",
-      "Show all that the search finds",
+      `Show ${found}`,
       () => show(kind, all.filter((one) => isWanted(one) || isFound(one))),
     ),
     quiet(
       "None",
-      "Hide all that the search finds",
+      `Hide ${found}`,
       () => show(kind, all.filter((one) => isWanted(one) && !isFound(one))),
     ),
     quiet(
@@ -279,11 +280,11 @@ function general(): HTMLElement {
       "The metric for colors, sorting and importance",
     );
     target.value = chosen;
-    const better = { auto: `auto: ${lower ? "lower" : "higher"}`, lower: "lower", higher: "higher" };
+    const better = { auto: `auto: ${lower ? "minimize" : "maximize"}`, lower: "minimize", higher: "maximize" };
     const title = "Whether lower or higher values of the target are better";
     parts.push(
       field("Target", target),
-      field("Better", choiceBox("Which direction is better", settings.better, better, title)),
+      field("Goal", choiceBox("Goal", settings.better, better, title)),
       field("Value", choiceBox("Value of a metric", settings.value, VALUES, "Which of a metric's values to use")),
     );
   }

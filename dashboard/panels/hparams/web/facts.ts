@@ -54,7 +54,7 @@ function factParts(): HTMLElement[] {
   let words = counted(sessions, "session");
   if (passing < sessions) words = `${integer(passing)} of ${words}`;
   if (all_rows < passing) words += ` in ${counted(all_rows, "group")}`;
-  if (loading) words += ", more are being read";
+  if (loading) words += ", loading more…";
   const parts: HTMLElement[] = [make("span", { className: "count" }, words)];
   if (passing < sessions) {
     parts.push(button("hparams-unfilter", "Remove filters", "Remove every filter", removeFilters));
@@ -69,9 +69,9 @@ function factParts(): HTMLElement[] {
     const drawn = rows.length < found ? chosen : "";
     const about = [searched, tabled, drawn].filter(Boolean).join(", ");
     const title =
-      "Sort, search or filter to see others; files have all. Charts draw the first of the table, and where all " +
-      `others lie as a shade, which is stronger where more are. Brushes select among ${integer(rows.length)}: the ` +
-      "first, those with the least and the greatest values, and an even sample.";
+      "Sort, search or filter to see other rows; downloads contain all rows. Charts draw the first rows of the table, " +
+      `and the density of all sessions as a shade. Brushes select among ${counted(rows.length, "row")}: the first, ` +
+      "those with the smallest and largest values, and an even sample.";
     if (about) parts.push(make("span", { className: "count hparams-window", title }, about));
   }
   if (constant.length) {

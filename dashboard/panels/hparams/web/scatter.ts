@@ -300,7 +300,7 @@ function foot(shown: Side[]): HTMLElement {
     button.dataset.focus = "scale " + column.key;
     scales.append(button);
   }
-  const hint = "Click or drag to select; double click an empty part of a chart to enlarge it";
+  const hint = "Click or drag to select; double-click an empty part of a chart to enlarge it";
   return make("div", { className: "hparams-foot" }, scales, make("span", { className: "count hint" }, hint));
 }
 

@@ -1,6 +1,7 @@
 /** The distribution of all sessions when charts draw only some: the server counts them in bins of two columns. */
 import type { Column } from "../../../web/core/binary.ts";
 import { Api, isAbort, messageOf } from "../../../web/core/request.ts";
+import { counted } from "../../../web/core/numbers.ts";
 import { view } from "../../../web/page/view.ts";
 import { alphaOf, type Bins, binsOf, isCounted, outside, type Side } from "./density.ts";
 import { ink } from "./drawing.ts";
@@ -31,7 +32,7 @@ export const hasShades = (): boolean => known?.of === data();
 
 /** The rows a chart draws, in words: all, or some over a shade. */
 export const rowsDrawn = (first: ReadonlySet<number> | null): string =>
-  first ? `the first ${first.size} rows, and a shade of all sessions` : `${data().rows.length} rows`;
+  first ? `the first ${counted(first.size, "row")}, and a shade of all sessions` : counted(data().rows.length, "row");
 
 /** Increases whenever charts have something new to show. */
 export const shadesVersion = (): number => version;

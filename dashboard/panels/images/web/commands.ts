@@ -17,7 +17,7 @@ const onCard = (event?: KeyboardEvent) => stepperAt(event) !== null;
 export const commands: readonly Command[] = [
   {
     id: "images.turn_step",
-    title: "Previous or next step, on a card that has the focus",
+    title: "Previous or next step (focused card)",
     keys: ["ArrowLeft", "ArrowRight"],
     when: onCard,
     act: (event) => stepperAt(event)?.move(event.key === "ArrowLeft" ? -1 : 1),

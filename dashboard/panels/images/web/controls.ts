@@ -189,7 +189,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
     amplify.value = read(settings.amplify);
     sizes.value = read(settings.sizes);
     rate.value = String(read(settings.blink));
-    rateShown.textContent = read(settings.blink) > 0 ? rate.value + "/s" : "by key B";
+    rateShown.textContent = read(settings.blink) > 0 ? rate.value + "/s" : "manual (press B)";
   }
 
   /** Shows the parts that are useful now. */

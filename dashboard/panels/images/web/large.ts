@@ -97,7 +97,7 @@ function isFree({ key, target }: KeyboardEvent): boolean {
 class Large {
   a: Slot;
   b: Slot | null;
-  readonly #dialog = make("dialog", { id: "large", tabIndex: -1, "aria-label": "Picture" });
+  readonly #dialog = make("dialog", { id: "large", tabIndex: -1, "aria-label": "Image" });
   readonly #what = make("div", { className: "what" });
   readonly #modes = settings.compare.options.map((name) => this.#modeButton(name));
   readonly #original = iconLink();

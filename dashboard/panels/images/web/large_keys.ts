@@ -7,10 +7,10 @@ export const KEYS = {
   play: { title: "Play, pause", keys: [" "] },
   turn_run: { title: "Run", keys: ["ArrowUp", "ArrowDown"] },
   next_sample: { title: "Next sample", keys: ["s"] },
-  zoom_out: { title: "Smaller", keys: ["-"], gestures: ["wheel"] },
-  zoom_in: { title: "Larger", keys: ["+", "="], gestures: ["wheel"] },
+  zoom_out: { title: "Zoom out", keys: ["-"], gestures: ["wheel"] },
+  zoom_in: { title: "Zoom in", keys: ["+", "="], gestures: ["wheel"] },
   fit: { title: "Fit", keys: ["0"], gestures: ["double click"] },
-  actual_size: { title: "One pixel of the screen per pixel", keys: ["1"] },
+  actual_size: { title: "Actual size", keys: ["1"] },
   move_picture: {
     title: "Pan the image",
     keys: ["Shift ArrowLeft", "Shift ArrowRight", "Shift ArrowUp", "Shift ArrowDown"],
@@ -28,7 +28,7 @@ export const KEYS = {
   previous_frame: { title: "Previous frame", keys: [","] },
   next_frame: { title: "Next frame", keys: ["."] },
   play_frames: { title: "Play, pause the animation", keys: ["p"] },
-  toggle_help: { title: "Keys and mouse", keys: ["?"] },
+  toggle_help: { title: "Keyboard and mouse shortcuts", keys: ["?"] },
 } satisfies Record<string, Pick<Command, "title" | "keys" | "keysShown" | "gestures">>;
 
 export type LargeKey = keyof typeof KEYS;

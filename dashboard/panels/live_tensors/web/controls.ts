@@ -29,11 +29,11 @@ export function controls(changed: () => void): HTMLElement[] {
     view.write(settings.names, names.value.trim());
     changed();
   });
-  const ends = field("Lowest and highest value of the scale, as -1:1", "-1:1", view.read(settings.limits), "text");
+  const ends = field("Lowest and highest value of the scale, such as -1:1", "-1:1", view.read(settings.limits), "text");
   ends.classList.add("live-limits");
   ends.addEventListener("change", () => {
     if (!/^-?\d+(\.\d+)?(e[+-]?\d+)?:-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(ends.value.trim())) {
-      return ends.setCustomValidity("Expected two numbers, as -1:1"), void ends.reportValidity();
+      return ends.setCustomValidity("Expected two numbers, such as -1:1"), void ends.reportValidity();
     }
     ends.setCustomValidity("");
     view.write(settings.limits, ends.value.trim());

@@ -1,6 +1,6 @@
 /** What a running program shows with `stepscope.debug.show`, frame by frame while the page is connected. */
 import { arrange, iconButton, make, stepText, storage } from "../../../web/core/dom.ts";
-import { counted, shortNumber } from "../../../web/core/numbers.ts";
+import { counted, integer, shortNumber } from "../../../web/core/numbers.ts";
 import { isAbort, messageOf, reasonOf } from "../../../web/core/request.ts";
 import type {
   CaptureProblem,
@@ -108,7 +108,7 @@ export class LiveView {
     storage.set(STORED, this.#address.value.trim());
     token = this.#token.value;
     this.#running = true;
-    this.#go.textContent = "Stop";
+    this.#go.textContent = "Disconnect";
     this.#status.textContent = "Waiting for the program's next step";
     this.#abort = new AbortController();
     this.#after = -1;
@@ -186,9 +186,7 @@ export class LiveView {
     const parts = [
       frame.step === null ? `frame ${stepText(frame.number)}` : `step ${stepText(frame.step)}`,
       counted(count, "array"),
-      ...(frame.left_out
-        ? [`${counted(frame.left_out, "array")} not shown for lack of room: choose fewer by name`]
-        : []),
+      ...(frame.left_out ? [`${integer(frame.left_out)} more not shown; filter by name to see them`] : []),
       this.#rate(),
     ];
     this.#status.textContent = parts.filter(Boolean).join(" · ");
@@ -253,7 +251,7 @@ export class LiveView {
   #make(tensor: LiveTensor): Shown {
     const canvas = make("canvas", { role: "img" });
     const caption = make("span", { className: "live-caption" });
-    const save = iconButton("download", `Save the picture of ${tensor.name}`, () => {
+    const save = iconButton("download", `Download the image of ${tensor.name}`, () => {
       const link = make("a", {
         href: canvas.toDataURL("image/png"),
         download: `${tensor.name.replaceAll("/", "_")}.png`,
@@ -296,7 +294,7 @@ export class LiveView {
       make(
         "div",
         { className: "live-empty" },
-        make("p", {}, "Arrays of a running program, as they change. In the program:"),
+        make("p", {}, "Watch the tensors of a running program. Add this to it:"),
         make("pre", { tabIndex: 0 }, code),
         make("p", {}, "Then press Connect. While no page is connected, it costs the program nothing."),
       ),

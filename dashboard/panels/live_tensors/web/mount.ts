@@ -20,7 +20,7 @@ register({
   panel: "live_tensors",
   title: "Live tensors",
   commands: [
-    { id: "live_tensors.look", title: "Connect or stop", keys: ["l"], act: () => current()?.toggle() },
-    { id: "live_tensors.read", title: "Read a value", gestures: ["pointer on a picture"] },
+    { id: "live_tensors.look", title: "Connect or disconnect", keys: ["l"], act: () => current()?.toggle() },
+    { id: "live_tensors.read", title: "Read a value", gestures: ["pointer on an image"] },
   ],
 });

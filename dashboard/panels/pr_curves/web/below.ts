@@ -1,5 +1,6 @@
 /** The area below a chart of the PR curves panel: sliders, the table of runs, confusion matrices. */
 import { make, numbers, runLabel } from "../../../web/core/dom.ts";
+import { counted } from "../../../web/core/numbers.ts";
 import { whenReleased } from "../../../web/core/press.ts";
 import { choose, type Keyed, slider as stepSlider, type StepData } from "../../../web/cards/step_slider.ts";
 import { view } from "../../../web/page/view.ts";
@@ -127,7 +128,7 @@ const RANKS: Record<"ap" | "auc", [head: string, title: string]> = {
     "AP",
     "Average precision: the sum of (recall - recall before) x precision from the highest threshold down; the baseline is the share of positives",
   ],
-  auc: ["AUC", "Area below the ROC curve, by trapezoids; a guess gets 0.5"],
+  auc: ["AUC", "Area under the ROC curve (trapezoidal rule); random guessing scores 0.5"],
 };
 const BEST: [head: string, title: string] = [
   "Best F1",
@@ -231,7 +232,7 @@ function follow(card: Card, value: number): void {
   }
   const shown = card.dots.slice(0, MOST_MATRICES).map(({ run, row }) => matrix(run, row));
   const more = card.dots.length - MOST_MATRICES;
-  if (more > 0) shown.push(make("p", { className: "dim" }, `and ${more} more runs, which are in the table`));
+  if (more > 0) shown.push(make("p", { className: "dim" }, `and ${counted(more, "more run")} in the table`));
   matrices.replaceChildren(...shown);
   placeDots(card);
 }

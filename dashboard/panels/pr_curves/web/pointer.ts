@@ -8,6 +8,7 @@ import {
   type Pointed,
 } from "../../../web/cards/plotly.ts";
 import { type Child, make, numbers, stepText, when } from "../../../web/core/dom.ts";
+import { counted } from "../../../web/core/numbers.ts";
 import { type Card, cards, curvesOf } from "./card.ts";
 import { amount, COUNTS, rankOf, ratio, type Row, rowAt } from "./curves.ts";
 import { columns } from "./dots.ts";
@@ -60,7 +61,7 @@ function line(run: string, color: string, cells: string[], className = ""): HTML
 function table(heads: string[], lines: HTMLElement[], of: number): HTMLElement[] {
   const head = make("tr", {}, ...["", "Run", ...heads].map((text) => make("th", {}, text)));
   const content: HTMLElement[] = [make("table", {}, make("thead", {}, head), make("tbody", {}, ...lines))];
-  if (of > MOST_ROWS) content.push(make("div", { className: "more" }, `and ${of - MOST_ROWS} more runs`));
+  if (of > MOST_ROWS) content.push(make("div", { className: "more" }, `and ${counted(of - MOST_ROWS, "more run")}`));
   return content;
 }
 

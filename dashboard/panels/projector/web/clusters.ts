@@ -79,7 +79,7 @@ export class Clusters {
     if (!(least >= 2)) return this.say("Enter a number of at least 2.");
     const { job: on, frame, components } = panel.pictureOf();
     const picture = this.on.value === "picture";
-    if (picture && !on) return this.say("There is no image yet.");
+    if (picture && !on) return this.say("There is no view yet. Run a projection first.");
     const job = new Job(panel.api, (frame: Frame) => void (this.job === job && this.took(frame, dataset)));
     this.job = job;
     this.say("Looking…");

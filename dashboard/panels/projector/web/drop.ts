@@ -32,7 +32,7 @@ export class Drop {
     "one vector per line, or a checkpoint: TSV, CSV, JSON lines, Parquet, NumPy, safetensors, torch, Keras",
   );
   readonly metadata = zone("Metadata");
-  readonly pictures = zone("Pictures", "one image that holds those of all points, row by row");
+  readonly pictures = zone("Sprite image", "one image that holds those of all points, row by row");
   readonly zones = make(
     "div",
     { className: "pj-zones", hidden: true },

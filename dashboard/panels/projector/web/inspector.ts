@@ -125,7 +125,7 @@ export class Inspector {
       this.body.replaceChildren(
         ...(picture ? [picture] : []),
         list,
-        ...(more > 0 ? [remark(`and ${more} more columns`)] : []),
+        ...(more > 0 ? [remark(`and ${counted(more, "more column")}`)] : []),
       );
     } catch (error) {
       if (drawn !== this.drawn) return;

@@ -275,7 +275,7 @@ export abstract class PanelWithSelection extends PanelBase {
     const scale = size / Math.max(sprite.width, sprite.height);
     const place = dataset.fileRow(row);
     const [across, down] = [place % sprite.across, Math.floor(place / sprite.across)];
-    const picture = make("div", { className: "pj-thumbnail", role: "img", "aria-label": `Picture of point ${row}` });
+    const picture = make("div", { className: "pj-thumbnail", role: "img", "aria-label": `Image of point ${row}` });
     Object.assign(picture.style, {
       width: `${sprite.width * scale}px`,
       height: `${sprite.height * scale}px`,

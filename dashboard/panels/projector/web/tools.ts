@@ -60,9 +60,9 @@ export class Tools {
     );
     this.display.setAttribute("aria-haspopup", "dialog");
     this.save = button(
-      "Export",
+      "Download",
       "Coordinates, metadata and images as files; a link to this view",
-      () => panel.dataset && popover.menu(this.save, "Export", exports.entries(panel)),
+      () => panel.dataset && popover.menu(this.save, "Download", exports.entries(panel)),
       "small",
     );
     this.save.setAttribute("aria-haspopup", "menu");
@@ -79,7 +79,7 @@ export class Tools {
       make("span", { className: "spacer" }),
       button("Open", "Open an embedding from a file; it can also be dropped here", () => panel.drop.ask(), "small"),
       this.save,
-      button("?", "Keys and mouse (?)", () => toggleKeysSheet(), "small"),
+      button("?", "Keyboard and mouse shortcuts (?)", () => toggleKeysSheet(), "small"),
     );
     this.choice = segmented("Tool", TOOLS, (value) => this.use(value));
     this.spin = toggle("Spin", "Rotate slowly", (on) => panel.setSpin(on), "small");

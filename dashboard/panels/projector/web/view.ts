@@ -1,5 +1,5 @@
 /** The view of a cloud of points: its input, and its life in the page. */
-import { integer } from "../../../web/core/numbers.ts";
+import { counted } from "../../../web/core/numbers.ts";
 import * as camera from "./camera.ts";
 import * as input from "./input.ts";
 import * as png from "./png.ts";
@@ -90,7 +90,7 @@ export class View extends ViewHand {
     const what = this.dimensions === 3 ? "arrow keys rotate it, with Shift they pan it" : "arrow keys pan it";
     this.over.setAttribute(
       "aria-label",
-      `Cloud of ${integer(this.cloud.count)} points in ${this.dimensions}-D; ${what}, + and - zoom, 0 shows all`,
+      `Cloud of ${counted(this.cloud.count, "point")} in ${this.dimensions}-D; ${what}, + and - zoom, 0 shows all`,
     );
     this.over.style.cursor = this.tool !== "pointer"
       ? "crosshair"

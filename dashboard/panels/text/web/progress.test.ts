@@ -18,12 +18,12 @@ const hit = (count: number): FoundText => ({
 const done = { hits: [hit(3), hit(1)], searched: 1500, total: 1500, unreadable: 0, place: null, busy: false };
 
 Deno.test("a search that has ended says in how many texts it was", () => {
-  assert.equal(progress(done), "4 places in 2 texts · all 1,500 texts searched");
+  assert.equal(progress(done), "4 matches in 2 entries · all 1,500 entries searched");
 });
 
 Deno.test("a search that goes on says how far it is, and what it could not read", () => {
   const going = { ...done, hits: [hit(1)], searched: 300, unreadable: 2, place: "[]", busy: true };
-  assert.equal(progress(going), "1 place in 1 text · searched 300 of 1,500 texts · 2 could not be read");
+  assert.equal(progress(going), "1 match in 1 entry · searched 300 of 1,500 entries · 2 could not be read");
 });
 
 Deno.test("hits are stepped through round and round", () => {

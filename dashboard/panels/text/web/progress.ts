@@ -1,5 +1,5 @@
 /** The progress of a search, in words. */
-import { stepText } from "../../../web/core/dom.ts";
+import { counted, integer } from "../../../web/core/numbers.ts";
 import type { SearchAnswer } from "./messages.generated.ts";
 
 /** The results so far. */
@@ -11,16 +11,14 @@ export interface Search extends SearchAnswer {
   isLost: boolean;
 }
 
-const counted = (count: number, what: string) => `${stepText(count)} ${what}${count === 1 ? "" : "s"}`;
-
 export function progress(
   { hits, searched, total, unreadable, place, busy }: Omit<Search, "at" | "error" | "isLost">,
 ): string {
   const places = hits.reduce((sum, hit) => sum + hit.count, 0);
-  const parts = [`${counted(places, "place")} in ${counted(hits.length, "text")}`];
-  if (total && (place || busy)) parts.push(`searched ${stepText(searched)} of ${stepText(total)} texts`);
-  else if (total) parts.push(`all ${stepText(total)} texts searched`);
-  if (unreadable) parts.push(`${stepText(unreadable)} could not be read`);
+  const parts = [`${counted(places, "match", "matches")} in ${counted(hits.length, "entry", "entries")}`];
+  if (total && (place || busy)) parts.push(`searched ${integer(searched)} of ${counted(total, "entry", "entries")}`);
+  else if (total) parts.push(`all ${counted(total, "entry", "entries")} searched`);
+  if (unreadable) parts.push(`${integer(unreadable)} could not be read`);
   return parts.join(" · ");
 }
 
