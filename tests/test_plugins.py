@@ -143,7 +143,7 @@ def test_a_verb_that_breaks_is_named_and_the_others_work(tmp_path: Path) -> None
     assert done.stderr.endswith(
         "The plug-in 'greet' of stepscope-mine 1.2 (stepscope.verbs) failed: AttributeError: "
         "module 'mine' has no attribute 'Gone'\n"
-        "stepscope: greet cannot be used, as its plug-in failed.\n"
+        "stepscope: greet cannot be used, because its plug-in failed.\n"
     )
     listed = stepscope(tmp_path, "--help")
     assert "    greet " in listed.stdout
@@ -411,7 +411,7 @@ def test_an_analysis_that_breaks_is_named_and_the_others_are_made(tmp_path: Path
     )
     alone = stepscope(tmp_path, "analyze", path, "--table", "letters")
     assert alone.returncode == 2
-    assert alone.stderr == f"{said}stepscope: --table letters cannot be made, as its plug-in failed.\n"
+    assert alone.stderr == f"{said}stepscope: --table letters cannot be made, because its plug-in failed.\n"
     every = stepscope(tmp_path, "analyze", path, "--table", "all", "--json")
     assert every.returncode == 0
     assert said in every.stderr

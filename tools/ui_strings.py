@@ -110,8 +110,10 @@ def _literals(source: str) -> Iterator[tuple[int, str]]:
 
 _SENTENCE: Final = re.compile(r"[A-Za-z]{2,}[,:;.]? +(?:\{\}|[a-zA-Z(]+)|\{\} [a-z]{2,}|^[A-Z][a-z]+(?:[ .:]|$)")
 _CODE: Final = re.compile(
-    r"^\s*(?:[.#\[][\w-]|[a-z-]+\[|M ?-?\d|<|SELECT|var\(|rgba?\(|translate|calc|https?:|\(\?|\^|--|[\w-]+: ?[\w{}-]+;)"
-    r"|[{}] ?[:;]|=>|^(?:stepscope|\.\.?)[./]|^[A-Z]\w*\.\w+$|\\[bdsw]|^[a-z-]+(?: [a-z]+-[a-z-]+)+$"
+    r"^\s*(?:[.#\[][\w-]|[a-z-]+\[|M ?-?\d|<(?!.*>[^<>]*[A-Za-z]{2,}[,:;.]? [^<>]*<)|--\S*$|SELECT|var\(|rgba?\("
+    r"|translate|calc|https?:|\(\?|\^|[\w-]+: ?[\w{}-]+;)"
+    r"|[{}] ?[:;]|=>|^(?:stepscope|\.\.?)[./]|^[A-Z]\w*\.\w+$|\\[bdsw]|^[a-z-]+(?: [a-z]+-[a-z-]+)+$",
+    re.DOTALL,
 )
 
 

@@ -51,7 +51,7 @@ class AnalyzeVerb:
         parser.add_argument(
             "--fail-if",
             metavar="CONDITION",
-            help='end with exit code 1 if it holds for any trace, such as "gpu_idle > 20%% or step_time > 1.5 s"; '
+            help='exit with code 1 if it holds for any trace, such as "gpu_idle > 20%% or step_time > 1.5 s"; '
             'with --before also "step_time_change > 5%%", with several ranks "rank_step_spread > 10%%"',
         )
         parser.add_argument(
@@ -66,14 +66,14 @@ class AnalyzeVerb:
             type=int,
             default=DEFAULT_TOP,
             metavar="N",
-            help=f"rows of each table (default {DEFAULT_TOP}; 0: all)",
+            help=f"rows of each table (default: {DEFAULT_TOP}; 0: all)",
         )
         parser.add_argument("--before", metavar="TRACE", help="also report what changed since this trace")
         parser.add_argument(
             "--per",
             choices=("step", "call", "total"),
             default="step",
-            help="with --before: compare a mean step, a mean call, or totals (default %(default)s)",
+            help="with --before: compare a mean step, a mean call, or totals (default: %(default)s)",
         )
         parser.add_argument(
             "--peak-tflops",
@@ -85,7 +85,7 @@ class AnalyzeVerb:
         parser.add_argument(
             "--peak-gbps", type=_peak, metavar="N", help="the bandwidth of a device's memory in GB/s, for the roofline"
         )
-        add_engine(parser, "reads the traces of many ranks", default="threads, of many traces processes")
+        add_engine(parser, "read the traces of many ranks", default="threads; processes for many traces")
         parser.add_argument(
             "--facts",
             metavar="PLACE",
@@ -190,7 +190,7 @@ def _are_ranks(given: Sequence[str], paths: Sequence[str], found: "CollectedRank
     by_file = [_RANK.search(path.rpartition("/")[2]) for path in paths]
     by_name = None not in by_file and len({match[1] for match in by_file if match}) == len(paths)
     ranks = by_name or found.are_of_one_job()
-    how = "taken as the ranks of one job" if ranks else "each on its own, as they are not ranks of one job"
+    how = "taken as the ranks of one job" if ranks else "each on its own, because they are not ranks of one job"
     print(printable(f"{given[0]}: {len(paths):,} traces, {how}."), file=sys.stderr)
     return ranks
 

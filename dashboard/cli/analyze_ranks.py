@@ -109,7 +109,8 @@ def answers_of(
 def _answer(path: str, facts: Facts, question: Question) -> Answer:
     trace, before = facts.trace, question.before
     basis = None if before is None else basis_of(before, facts, question.per)
-    notes = {} if trace.steps else dict.fromkeys(("mean_step", "steps"), "the whole trace, as it has no step markers")
+    whole = "the whole trace, because it has no step markers"
+    notes = {} if trace.steps else dict.fromkeys(("mean_step", "steps"), whole)
     if basis is not None:
         notes |= dict.fromkeys(analyses("changes"), basis.words)
     if "roofline" in question.own and (words := peaks_words(facts)):
@@ -203,7 +204,7 @@ def tables_of(
                 raise
             OTHERS.fail(analysis, error)
             if name in question.asked:
-                raise UserError(f"--table {name} cannot be made, as its plug-in failed.") from error
+                raise UserError(f"--table {name} cannot be made, because its plug-in failed.") from error
     return found
 
 

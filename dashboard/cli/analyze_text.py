@@ -11,6 +11,7 @@ from rich.markup import escape
 from stepscope.dashboard.cli.rank_map_text import map_lines
 from stepscope.dashboard.cli.reading import printable
 from stepscope.dashboard.cli.text_tables import TextColumn, table_parts
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.traces.headings import MOMENTS, headings
 from stepscope.profiler.trace import Losses
 
@@ -64,8 +65,8 @@ class Answer:
 
 def print_answer(console: Console, answer: Answer, top: int) -> None:
     """Print the results for one trace."""
-    steps = f"{answer.steps:,} steps" if answer.steps else "no step markers, so the whole trace counts as one step"
-    console.print(f"[bold]{escape(printable(answer.path))}[/bold]: {answer.slices:,} slices, {steps}")
+    steps = counted(answer.steps, "step") if answer.steps else "no step markers, so the whole trace counts as one step"
+    console.print(f"[bold]{escape(printable(answer.path))}[/bold]: {counted(answer.slices, 'slice')}, {steps}")
     for note in answer.losses.notes:
         console.print(escape(printable(f"  {note}")), style="yellow")
     for name, frame in answer.tables.items():
@@ -87,7 +88,7 @@ def print_shared(
     if ranks is not None and (alone or not ranks.complete):
         console.print(f"[bold]{ranks.words}[/bold]", style="" if ranks.complete else "yellow")
     for table, count in (ranks.left_out if ranks is not None else {}).items():
-        console.print(f"  {count:,} rows of {table} left out, as a rank has too many", style="yellow")
+        console.print(f"  {counted(count, 'row')} of {table} left out, because a rank has too many", style="yellow")
     for name, frame in tables.items():
         print_table(console, name, frame, top, About())
 

@@ -58,7 +58,8 @@ class CaptureVerb:
             "--duration",
             type=duration_ms,
             metavar="TIME",
-            help="how long, such as 2s, 500ms or 1m (2s); with --steps, the longest to wait for them (1m)",
+            help="how long, such as 2s, 500ms or 1m (default: 2s); with --steps, the longest to wait for them "
+            "(default: 1m)",
         )
         parser.add_argument(
             "--steps",
@@ -70,42 +71,49 @@ class CaptureVerb:
             "--collector",
             action="append",
             metavar="NAME",
-            help=f"record with this, instead of what the levels choose; may be repeated: {', '.join(all_collectors())}",
+            help="use this collector instead of those that the levels choose; may be given several times: "
+            + ", ".join(all_collectors()),
         )
         parser.add_argument(
             "--host-tracer-level",
             type=_whole(0, 3),
             default=2,
             metavar="LEVEL",
-            help="0: steps only, 1: also scopes, 2: also memory and CPU (%(default)s)",
+            help="0: steps only, 1: also scopes, 2: also memory and CPU (default: %(default)s)",
         )
         parser.add_argument(
             "--python-tracer-level",
             type=_whole(0, 1),
             default=0,
             metavar="LEVEL",
-            help="1: every call of a Python function (%(default)s)",
+            help="1: every call of a Python function (default: %(default)s)",
         )
         parser.add_argument(
             "--device-tracer-level",
             type=_whole(0, 1),
             default=1,
             metavar="LEVEL",
-            help="1: kernels and copies, where there is a device (%(default)s)",
+            help="1: kernels and copies, where there is a device (default: %(default)s)",
         )
         parser.add_argument(
-            "--delay", type=duration_ms, default=0, metavar="TIME", help="discard everything before this time"
+            "--delay",
+            type=duration_ms,
+            default=0,
+            metavar="TIME",
+            help="discard the first TIME of the recording, such as 500ms",
         )
         parser.add_argument(
             "--token",
-            help=f"the token of the programs; better in the variable {TOKEN_VARIABLE}, which other users cannot see",
+            help="the token of the programs; prefer the environment variable "
+            f"{TOKEN_VARIABLE}, which other users cannot see",
         )
         parser.add_argument(
             "--attempts",
             type=_whole(1, 1000),
             default=3,
             metavar="N",
-            help="how many times to try while nothing listens or another recording runs, one per second (%(default)s)",
+            help="how many times to try while nothing listens or another recording runs, one per second "
+            "(default: %(default)s)",
         )
 
     def run(self, arguments: Namespace) -> int:
@@ -119,7 +127,9 @@ class CaptureVerb:
         if len(set(addresses)) != len(addresses):
             raise UserError("an address is given twice; a program has one recording at a time. Expected each once.")
         if is_address(arguments.logdir):
-            raise UserError(f"--logdir {arguments.logdir} is no local directory. Record into one, and copy it there.")
+            raise UserError(
+                f"--logdir {arguments.logdir} is not a local directory. Record into a local one, then copy it there."
+            )
         logdir = Path(os.path.expanduser(arguments.logdir))
         request = request_of(arguments)
         check_writable(logdir)
@@ -239,5 +249,5 @@ def steps_text(steps: CapturedSteps) -> str:
 
 def _advised(error: CaptureError) -> str:
     if error.problem == "token":
-        return f"{error} Give it by --token, or better in the variable {TOKEN_VARIABLE}."
+        return f"{error} Set it in the environment variable {TOKEN_VARIABLE}, or pass it with --token."
     return str(error)

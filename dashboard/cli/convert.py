@@ -8,6 +8,7 @@ from typing import Literal, assert_never, get_args
 
 from zlib_ng import zlib_ng
 
+from stepscope.dashboard.server.numbers import counted
 from stepscope.profiler.trace import Trace
 from stepscope.summary.errors import UserError
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
@@ -117,10 +118,11 @@ def _compressed(pieces: Iterator[bytes], name: str) -> bytes:
 
 
 def _report(trace: Trace, target: TraceFormat, output: str, size: int) -> str:
-    lines = [f"Wrote {output}: {len(trace):,} slices on {len(trace.lanes):,} lanes, {size:,} bytes."]
+    content = f"{counted(len(trace), 'slice')} on {counted(len(trace.lanes), 'lane')}"
+    lines = [f"Wrote {output}: {content}, {counted(size, 'byte')}."]
     lost = ", ".join(f"{count:,} x {reason}" for reason, count in trace.losses.counts.items())
     if lost:
-        lines.append(f"Of what was read: {lost}.")
+        lines.append(f"Not converted as stored: {lost}.")
     lines += [f"Note: {note}." for note in trace.losses.notes]
     from stepscope.profiler.traces.to_step_stats import not_carried
 

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from stepscope.dashboard.cli.reading import standard_output
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.graphs.files import binary_of, graph_def_of, load_graph_file, text_of, unknown_fields
 
@@ -67,7 +67,7 @@ def _add_files(parser: ArgumentParser, ending: str) -> None:
         metavar="OUT",
         nargs="?",
         default=STANDARD_OUTPUT,
-        help=f"the {ending} file to write (standard output)",
+        help=f"the {ending} file to write (default: standard output)",
     )
 
 
@@ -87,4 +87,4 @@ def _write(path: str, content: bytes) -> None:
 
 def _report(path: str, kind: str, nodes: int) -> None:
     shown = "standard output" if path == STANDARD_OUTPUT else path
-    print(f"Wrote {shown}: {kind} of {count(nodes)} nodes.", file=sys.stderr)
+    print(f"Wrote {shown}: {kind} of {counted(nodes, 'node')}.", file=sys.stderr)

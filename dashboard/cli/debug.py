@@ -35,16 +35,20 @@ class DebugVerb:
         add_logdir(parser, required=False)
         parser.add_argument("--run", action="append", metavar="NAME", help="only this run; may be given several times")
         parser.add_argument(
-            "--top", type=int, default=10, metavar="N", help="maximum number of alerts to print per recording (10)"
+            "--top",
+            type=int,
+            default=10,
+            metavar="N",
+            help="maximum number of alerts to print per recording (default: %(default)s)",
         )
         parser.add_argument(
             "--fail-if",
             action="append",
             metavar="RULE",
-            help=f"end with exit code {CONDITION_HELD} where this rule found something, such as exploding; {BAD!r} "
-            f"stands for any value that is not finite, {ANY!r} for any alert; may be given several times",
+            help=f"exit with code {CONDITION_HELD} if this rule raised an alert, such as exploding; {BAD!r} "
+            f"stands for any non-finite value, {ANY!r} for any alert; may be given several times",
         )
-        parser.add_argument("--json", action="store_true", help="print all of it as JSON, all alerts with it")
+        parser.add_argument("--json", action="store_true", help="print the full report as JSON, with all alerts")
 
     def run(self, arguments: Namespace) -> int:
         """Print what was found, and report on standard error which conditions hold.
@@ -111,7 +115,7 @@ def _chosen(snapshot: Any, runs: Sequence[str], given: Sequence[str]) -> list["D
     for run in runs:
         if all(run not in (source.run, source.title) for source in sources):
             known = ", ".join(dict.fromkeys(source.title for source in sources))
-            raise UserError(f"--run is {run!r}, of which there is no recording; expected one of {known}")
+            raise UserError(f"--run {run!r} has no recording; expected one of {known}")
     return [source for source in sources if not runs or source.run in runs or source.title in runs]
 
 

@@ -28,13 +28,13 @@ def add_engine(parser: ArgumentParser, what: str, *, default: str) -> None:
 
     Args:
         parser: the verb's parser.
-        what: the work that an engine does, such as "reads the traces of many ranks".
+        what: the work that an engine does, such as "read the traces of many ranks".
         default: what does the work if no engine is named.
     """
     parser.add_argument(
         "--engine",
         metavar="ENGINE",
-        help=f"what {what}: threads or processes of this machine, dask or ray on it, or a cluster at "
+        help=f"where to {what}: threads or processes on this machine, dask or ray on it, or a cluster at "
         f"dask://HOST:8786 or ray://HOST:10001 (default: {default})",
     )
 

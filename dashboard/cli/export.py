@@ -63,16 +63,16 @@ class ExportVerb:
         parser.add_argument(
             "--format",
             choices=get_args(TableFormat),
-            help="the format of the table (from the extension of FILE, or csv)",
+            help="the format of the table (default: from the extension of FILE, or csv)",
         )
         parser.add_argument(
             "--kind",
             choices=tuple(dict.fromkeys((*tables(), *kinds_with_files()))),
             default="scalars",
-            help="what to write (%(default)s); files are event files",
+            help="what to write (default: %(default)s); files are event files",
         )
-        parser.add_argument("--run", metavar="REGEX", help="only runs whose name matches somewhere, ignoring case")
-        parser.add_argument("--tag", metavar="REGEX", help="only tags that match somewhere, ignoring case")
+        parser.add_argument("--run", metavar="REGEX", help="only runs whose name contains a match (case-insensitive)")
+        parser.add_argument("--tag", metavar="REGEX", help="only tags that contain a match (case-insensitive)")
         parser.add_argument("--pivot", action="store_true", help="one row per run and step, with a column per tag")
         parser.add_argument(
             "--last",
@@ -85,7 +85,7 @@ class ExportVerb:
             type=int,
             default=LARGEST_FRAME,
             metavar="N",
-            help="maximum bytes of images, histograms and the like in a table (%(default)s)",
+            help="maximum bytes of images, histograms and the like in a table (default: %(default)s)",
         )
         add_keep_superseded(parser)
         parser.add_argument(
@@ -94,12 +94,12 @@ class ExportVerb:
             metavar="FILE",
             default=STANDARD_OUTPUT,
             help='the file to write, "-" for standard output (the default); '
-            "for what is made of files, such as images and audio, without --format a folder",
+            "for kinds stored as files, such as images and audio, without --format: a folder",
         )
         parser.add_argument("--force", action="store_true", help="overwrite files that exist")
         add_engine(
             parser,
-            "reads the runs, and writes parts of the table, or the files, into the folder that -o names",
+            "read the runs and write parts of the table, or the files, into the folder that -o names",
             default="this process, into one file",
         )
 
@@ -236,16 +236,16 @@ def _check_parts(arguments: Namespace) -> None:
     if arguments.output == STANDARD_OUTPUT:
         raise UserError("--engine needs a folder or an address to write parts to, as in -o FOLDER")
     for given, reason in (
-        (arguments.pivot, "--pivot, as the columns of a part would hang on its runs"),
-        (arguments.kind == "hparams", "--kind hparams, whose columns hang on all runs together"),
-        (arguments.kind == "files", "--kind files, which is read in no time; leave it out"),
+        (arguments.pivot, "--pivot, because the columns of a part would depend on its runs"),
+        (arguments.kind == "hparams", "--kind hparams, whose columns depend on all runs together"),
+        (arguments.kind == "files", "--kind files, which needs no engine; leave --engine out"),
         (arguments.force, "--force; name a folder that is new or empty"),
     ):
         if given:
-            raise UserError(f"--engine does not go with {reason}")
+            raise UserError(f"--engine cannot be combined with {reason}")
     path = Path(arguments.output)
     if not is_address(arguments.output) and path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UserError(f"-o {path} exists already; expected a folder that is new or empty, as --engine writes parts")
+        raise UserError(f"-o {path} exists already; expected a new or empty folder, because --engine writes parts")
 
 
 def _export_parts(arguments: Namespace, table_format: TableFormat | None) -> int:

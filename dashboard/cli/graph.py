@@ -44,13 +44,17 @@ class GraphVerb:
             "or a GraphDef, MetaGraphDef or SavedModel as binary or text protobuf",
         )
         parser.add_argument(
-            "--logdir", metavar="DIR", help="write it into this directory of runs; without, it is served until Ctrl+C"
+            "--logdir",
+            metavar="DIR",
+            help="write the graph into this log directory; if omitted, serve it until Ctrl+C",
         )
         parser.add_argument(
-            "--run", metavar="NAME", help="the run to write to, a path below DIR (the name of MODEL without its ending)"
+            "--run",
+            metavar="NAME",
+            help="the run to write to, a path below DIR (default: the name of MODEL without its extension)",
         )
         parser.add_argument(
-            "--port", type=int, default=DEFAULT_PORT, help="without --logdir: port to serve on (%(default)s)"
+            "--port", type=int, default=DEFAULT_PORT, help="without --logdir: port to serve on (default: %(default)s)"
         )
         parser.add_argument(
             "--open-browser", action="store_true", help="without --logdir: open the page in the default browser"

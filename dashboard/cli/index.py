@@ -40,10 +40,10 @@ class IndexVerb:
             "--to",
             metavar="ADDRESS",
             help="the folder of the index, a path or an address; stepscope --index ADDRESS starts from it "
-            "(the index in the user's cache, which every start takes)",
+            "(default: the index in the user's cache, which every start uses)",
         )
         add_engine(
-            parser, "reads the event files and writes the index that --to names", default="threads of this process"
+            parser, "read the event files and write the index that --to names", default="threads of this process"
         )
 
     def run(self, arguments: Namespace) -> int:

@@ -26,7 +26,7 @@ class InspectVerb:
         add_logdir(place, required=False)
         place.add_argument("--event_file", "--event-file", metavar="FILE", help="one event file, of any name")
         parser.add_argument("--tag", default="", help="only this tag")
-        parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+        parser.add_argument("--json", action="store_true", help="print the full report as JSON")
 
     def run(self, arguments: Namespace) -> int:
         """Print the digest.

@@ -47,7 +47,7 @@ class ListRunsVerb:
         parser.add_argument(
             "--sort",
             choices=sorted({*_RUN_COLUMNS, *_TAG_COLUMNS}),
-            help="the column to sort by (when runs began, and tags appeared)",
+            help="column to sort by (default: when runs began, or when tags first appeared)",
         )
         parser.add_argument("--reverse", action="store_true", help="reverse the order")
         parser.add_argument("--json", action="store_true", help="print JSON, with times and durations in seconds")

@@ -71,7 +71,7 @@ def _prepared(listed: ListedVerb, parser: ArgumentParser) -> Verb:
         if listed.name in _OWN:
             raise
         OTHERS.fail(listed, error)
-        raise UserError(f"{listed.name} cannot be used, as its plug-in failed.") from error
+        raise UserError(f"{listed.name} cannot be used, because its plug-in failed.") from error
     return verb
 
 

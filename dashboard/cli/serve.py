@@ -56,16 +56,19 @@ class ServeVerb:
     def add_server_arguments(parser: ArgumentParser) -> None:
         """Declare all server options, but not those for what to show."""
         parser.add_argument(
-            "--port", type=int, default=DEFAULT_PORT, help="port to serve on; if taken, the next free one (%(default)s)"
+            "--port",
+            type=int,
+            default=DEFAULT_PORT,
+            help="port to serve on; if taken, the next free one (default: %(default)s)",
         )
         parser.add_argument(
             "--host",
             default="localhost",
-            help="address to serve on; 0.0.0.0 for every interface, which then requires a token (%(default)s)",
+            help="address to serve on; 0.0.0.0 for every interface, which then requires a token (default: %(default)s)",
         )
         parser.add_argument(
             "--token",
-            help="the token that browsers and programs must send; better in the variable "
+            help="the token that browsers and programs must send; prefer the environment variable "
             f"{TOKEN_VARIABLE}, which other users of the machine cannot read",
         )
         parser.add_argument(
@@ -85,12 +88,12 @@ class ServeVerb:
             type=float,
             default=2.0,
             metavar="S",
-            help="polling interval in seconds when the file system sends no change events (%(default)s)",
+            help="polling interval in seconds when the file system sends no change events (default: %(default)s)",
         )
         parser.add_argument(
             "--no-cache",
             action="store_true",
-            help="do not write the cache of what was read, which speeds up the next start",
+            help="do not write the cache that speeds up the next start",
         )
         parser.add_argument(
             "--index",
@@ -202,7 +205,7 @@ def listen(host: str, port: int, console: Console, *, shared: bool = False) -> s
         family, _, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
     except (socket.gaierror, UnicodeError) as error:
         raise UserError(
-            f"--host {host} is not known here ({error}); expected localhost, 0.0.0.0 or an address"
+            f"--host {host} cannot be resolved ({error}); expected localhost, 0.0.0.0 or an address"
         ) from error
     if shared and not hasattr(socket, "SO_REUSEPORT"):
         raise UserError("--reuse-port: this system cannot share ports; leave it out")

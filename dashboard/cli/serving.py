@@ -17,7 +17,7 @@ from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.app import LOCAL, build_app
 from stepscope.dashboard.server.compiler_process import compile_beside, hold_back
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.temporary_folders import sweep
 from stepscope.dashboard.server.web_server import DashboardServer
 from stepscope.dashboard.traces.sources import has_traces, trace_sources
@@ -97,7 +97,7 @@ def follow(live: Live, console: Console, *, look_later: bool) -> Callable[[], No
             held.clear()
             if looked_at and compile_beside(looked_at):
                 console.print(
-                    "  First start here: compiling loops for this machine, which takes up to a minute. Curves are "
+                    "  First start here: compiling code for this machine, which takes up to a minute. Curves are "
                     "available immediately, traces once that is done; [bold]stepscope warm-up[/] does it in advance."
                 )
 
@@ -140,7 +140,7 @@ def found(snapshot: Snapshot) -> str:
     if snapshot.damage_count:
         text += f"; [yellow]{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped[/]"
     if snapshot.superseded:
-        text += f"; {count(snapshot.superseded)} superseded points hidden"
+        text += f"; {counted(snapshot.superseded, 'superseded point')} hidden"
     if snapshot.written_at_once:
         text += f"; {writers_text(snapshot.written_at_once)}"
     return text

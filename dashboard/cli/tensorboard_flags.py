@@ -116,8 +116,8 @@ def translated(arguments: Sequence[str]) -> Translated:
         if flag.here is not None:
             said += flag.here(value)
         elif flag.loses and (value or not flag.has_value):
-            raise UserError(f"{option} is TensorBoard's: {flag.why}.")
+            raise UserError(f"{option} is a TensorBoard option that Stepscope does not support: {flag.why}.")
         else:
             given = f"{option}={shlex.quote(value)}" if flag.has_value else option
-            remarks.append(f"{given} is TensorBoard's and not needed here: {flag.why}.")
+            remarks.append(f"{given} is a TensorBoard option that Stepscope does not need: {flag.why}.")
     return Translated([*verb, *said], remarks)

@@ -17,9 +17,7 @@ class TraceVerb:
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the files, and how to serve."""
-        parser.add_argument(
-            "file", nargs="+", metavar="FILE", help="a trace, of any name; of a folder the traces in it"
-        )
+        parser.add_argument("file", nargs="+", metavar="FILE", help="a trace file with any name, or a folder of traces")
         ServeVerb.add_server_arguments(parser)
 
     def run(self, arguments: Namespace) -> int:

@@ -65,7 +65,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "debug",
-        "say which tensor of a training run went bad first, and where it was made",
+        "report which tensor of a run became non-finite first, and where it was produced",
         "stepscope.dashboard.cli.debug:DebugVerb",
     ),
     ListedVerb(
@@ -85,7 +85,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "warm-up",
-        "compile all loops ahead of the first start in a new image or environment",
+        "compile Stepscope's code ahead of the first start in a new image or environment",
         "stepscope.dashboard.cli.warm_up:WarmUpVerb",
     ),
     ListedVerb(

@@ -1,4 +1,4 @@
-"""``stepscope warm-up``: compile all loops, so that no later start has to."""
+"""``stepscope warm-up``: compile Stepscope's code, so that no later start has to."""
 
 import time
 from argparse import ArgumentParser, Namespace
@@ -9,7 +9,7 @@ from stepscope.dashboard.server.warm_up import WARMERS
 
 
 class WarmUpVerb:
-    """Compiles all loops, and reports how long each part took."""
+    """Compiles Stepscope's code, and reports how long each part took."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare nothing: the verb has no arguments."""
@@ -20,5 +20,5 @@ class WarmUpVerb:
             begin = time.perf_counter()
             warm()
             console.print(f"{name}: {time.perf_counter() - begin:.1f} s")
-        console.print("All loops are compiled; the next start finds them.")
+        console.print("Everything is compiled; the next start uses it.")
         return 0

@@ -19,7 +19,7 @@ from stepscope.dashboard.runs.settings import BandStatistic
 from stepscope.dashboard.runs.table import RunTable
 from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.fingerprint import fingerprint
-from stepscope.dashboard.server.numbers import count, json_number
+from stepscope.dashboard.server.numbers import count, counted, json_number
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import SCALARS, Columns, Series
 
@@ -94,7 +94,7 @@ def chart(
     superseded, writers = sum(s.superseded for s in every), max((s.writers for s in every), default=1)
     remarks = [note(drawn, settings, superseded, writers), *spec.problems, *whole.lost]
     if whole.pictured:
-        remarks.insert(0, f"A first picture of {count(whole.pictured)} points per line")
+        remarks.insert(0, f"Preview of {count(whole.pictured)} points per line")
     return {
         "is_picture": whole.pictured > 0,
         "x": axis.described(settings),
@@ -329,7 +329,7 @@ def _rules(series: Sequence[Series], table: RunTable, axis: Axis) -> list[Rule]:
                     continue
                 case _:
                     assert_never(axis.kind)
-            lost = f"{count(resumed.superseded)} points superseded"
+            lost = f"{counted(resumed.superseded, 'point')} superseded"
             title = f"{table.label(one.run)} resumed at step {resumed.step:,}: {lost}"
             rules.append({"x": x, "title": title, **_shades(table.colors[one.run])})
     return rules[:MOST_RULES]
@@ -359,7 +359,7 @@ def note(drawn: Sequence[DrawnLine], settings: CurveSettings, superseded: int, w
     if nowhere:
         parts.append(f"{count(nowhere)} {'point has' if nowhere == 1 else 'points have'} no value on this axis")
     if superseded:
-        parts.append(f"{count(superseded)} superseded by a restart")
+        parts.append(f"{counted(superseded, 'point')} superseded by a restart")
     if writers > 1:
         parts.append(f"{count(writers)} writers at once: every point is shown")
     if settings.ignore_outliers:

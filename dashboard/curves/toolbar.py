@@ -103,4 +103,4 @@ def smoothing_slider(parameters: CurveParameters, view: View) -> html.Div:
 def best_control(parameters: CurveParameters, view: View) -> html.Div:
     """Return the control for which point of each line is marked."""
     options = {"none": "Off", "min": "Min", "max": "Max"}
-    return labeled("Best:", segmented(parameters.best, view, options, "Mark the best value of each line"))
+    return labeled("Best", segmented(parameters.best, view, options, "Mark the best value of each line"))

@@ -75,7 +75,7 @@ def _all_finite(opened: OpenedDebug) -> str:
     """Return the sentence for recordings where nothing is known to be bad; some dumps have no figures of values."""
     count = opened.data.observation_count
     if not count:
-        return "Nothing was recorded yet."
+        return "Nothing has been recorded yet."
     values = counted(count, "value")
     first, last = opened.read(0, min(CHUNK, count)), opened.read((count - 1) // CHUNK * CHUNK, count)
     if all(np.isnan(part.figure("nan")).all() for part in (first, last)):

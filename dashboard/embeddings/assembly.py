@@ -116,8 +116,10 @@ def _remarkable(points: NDArray[np.float32]) -> list[Problem]:
         return problems
     constant = int(np.count_nonzero(points.min(axis=0) == points.max(axis=0)))
     if constant:
-        said = "1 dimension has" if constant == 1 else f"{count(constant)} dimensions have"
-        message = f"{said} the same number in every row, by which no point differs from another."
+        has, does = ("has", "does") if constant == 1 else ("have", "do")
+        message = (
+            f"{counted(constant, 'dimension')} {has} the same value in every row and {does} not distinguish points."
+        )
         problems.append(Problem("constant columns", message, constant))
     duplicates = len(points) - len(distinct_values(row_hashes(points)))
     if duplicates:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from stepscope.dashboard.embeddings.dataset import Problem
+from stepscope.dashboard.server.numbers import counted, file_size
 from stepscope.summary.memory_budget import TooLargeError, claim
 
 LARGEST: Final = 64 << 20
@@ -21,7 +22,8 @@ _MEMORY: Final = 16
 def read_bookmarks(content: bytes) -> tuple[tuple[dict[str, Any], ...], list[Problem]]:
     """Return the bookmarks in a file, and the problems with it."""
     if len(content) > LARGEST:
-        return (), [Problem("bookmarks", f"The bookmarks have {len(content):,} bytes, which is too much.", 1)]
+        message = f"The bookmarks are {file_size(len(content))}; the limit is {file_size(LARGEST)}."
+        return (), [Problem("bookmarks", message, 1)]
     try:
         claim(_MEMORY * len(content))
         found = orjson.loads(content)
@@ -37,7 +39,9 @@ def read_bookmarks(content: bytes) -> tuple[tuple[dict[str, Any], ...], list[Pro
     problems: list[Problem] = []
     if len(views) < len(found):
         wrong = len(found) - len(views)
-        problems.append(Problem("bookmarks", f"Of the bookmarks {wrong:,} are not views and left out.", wrong))
+        are, were = ("is not a valid view", "was") if wrong == 1 else ("are not valid views", "were")
+        message = f"{counted(wrong, 'bookmark')} {are} and {were} left out."
+        problems.append(Problem("bookmarks", message, wrong))
     if len(views) > MOST:
         message = f"Only the first {MOST:,} of {len(views):,} bookmarks are shown."
         problems.append(Problem("bookmarks", message, len(views) - MOST))

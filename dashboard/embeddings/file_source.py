@@ -62,7 +62,7 @@ def matrices_of_file(open_file: OpenFile, name: str, about: FileAbout) -> list[T
     if about.shape is not None:
         return [TensorInfo(name, about.shape, "float32")]
     if name.lower().endswith(RAW_SUFFIX):
-        raise EmbeddingUnavailableError(f"{name} is raw float32; say its shape, as in --shape 1000x64.")
+        raise EmbeddingUnavailableError(f"{name} is raw float32; give its shape, as in --shape 1000x64.")
     try:
         found = [tensor for tensor in open_checkpoint(open_file, name).tensors if tensor.is_matrix]
     except OtherFileError as error:
@@ -109,7 +109,7 @@ def _of_raw(open_file: OpenFile, name: str, shape: tuple[int, int]) -> ReadPoint
         stream.seek(0)
         if size != 4 * shape[0] * shape[1]:
             raise EmbeddingUnavailableError(
-                f"{name} has {size:,} bytes; {shape[0]:,} x {shape[1]:,} of float32 are {4 * shape[0] * shape[1]:,}."
+                f"{name} is {size:,} bytes; {shape[0]:,} x {shape[1]:,} of float32 are {4 * shape[0] * shape[1]:,}."
             )
         return all_rows(read_floats(stream, shape[0] * shape[1], "float32").reshape(shape))
 
@@ -151,5 +151,5 @@ def _beside(path: str, kind: str) -> tuple[bytes | None, list[Problem]]:
         name = PurePosixPath(path).name
         return None, [Problem(kind, f"The {kind} file {name} cannot be read: {error.strerror or error}.", 1)]
     if len(content) > LARGEST_FILE_BESIDE:
-        return None, [Problem(kind, f"The {kind} file has more than {LARGEST_FILE_BESIDE:,} bytes.", 1)]
+        return None, [Problem(kind, f"The {kind} file is larger than {LARGEST_FILE_BESIDE:,} bytes.", 1)]
     return content, []

@@ -15,6 +15,7 @@ from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, JobSta
 from stepscope.dashboard.embeddings.processes import WorkerProcess
 from stepscope.dashboard.embeddings.worker_pool import MOST_RUNNING, WorkerPool
 from stepscope.dashboard.embeddings.worker_protocol import Arrays
+from stepscope.dashboard.server.numbers import counted
 
 Action = Literal["pause", "resume", "perturb", "cancel", "extend"]
 
@@ -98,7 +99,12 @@ class Jobs(WorkerPool):
         job = self.find(key)
         with self._lock:
             if index is not None and not 0 <= index < len(job.pictures):
-                raise JobError(f"The computation has {len(job.pictures)} views; there is no number {index}.")
+                if not job.pictures:
+                    raise JobError("The computation has no view yet. Request it again later.")
+                raise JobError(
+                    f"The computation has {counted(len(job.pictures), 'view')}; expected a number from 0 to "
+                    f"{len(job.pictures) - 1}, got {index}."
+                )
             place = len(job.pictures) - 1 if index is None else index
             header = job.reported(place)
             if job.state == "queued" and job in self._queue:

@@ -66,8 +66,10 @@ def _of_lines(
         names = names[:MOST_COLUMNS]
     odd = sum(len(line) != len(names) for line in lines) if len(names) < MOST_COLUMNS else 0
     if odd:
-        said = "has another number of columns" if odd == 1 else "have another number of columns"
-        message = f"{counted(odd, 'line')} of the metadata {said} than {len(names)}: what is missing is empty."
+        message = (
+            f"{counted(odd, 'metadata line')} {'does' if odd == 1 else 'do'} not have {counted(len(names), 'column')}: "
+            "missing cells are left empty, extra ones are ignored."
+        )
         problems.append(Problem("metadata columns", message, odd))
     problems += length_problems(len(lines), row_count)
     columns: list[Column] = []

@@ -20,7 +20,7 @@ from stepscope.dashboard.embeddings.listing import (
 from stepscope.dashboard.embeddings.point_files import PointFiles, points_name
 from stepscope.dashboard.embeddings.results import ResultFiles
 from stepscope.dashboard.embeddings.search import EVERYWHERE, Match, search
-from stepscope.dashboard.embeddings.selections import Rows, RowsError, RowSets
+from stepscope.dashboard.embeddings.selections import Rows, RowsError, RowSets, no_such_point
 from stepscope.dashboard.embeddings.uploads import Uploads
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.distinct import distinct_values
@@ -141,7 +141,7 @@ class EmbeddingRequests:
         if where.rows is not None:
             wrong = next((row for row in where.rows if not 0 <= row < len(dataset.points)), None)
             if wrong is not None:
-                raise HTTPException(422, f"There are {len(dataset.points):,} points; there is no number {wrong}.")
+                raise HTTPException(422, no_such_point(wrong, len(dataset.points)))
             rows = distinct_values(np.array(where.rows, np.uint32))
         elif where.q:
             try:
@@ -160,7 +160,7 @@ class EmbeddingRequests:
 def check_row(dataset: Dataset, row: int) -> None:
     """Raise `HTTPException` 404 if there is no such point."""
     if not 0 <= row < len(dataset.points):
-        raise HTTPException(404, f"There are {len(dataset.points):,} points; there is no number {row}.")
+        raise HTTPException(404, no_such_point(row, len(dataset.points)))
 
 
 def finite(value: Any) -> float | None:

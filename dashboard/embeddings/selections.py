@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.dashboard.server.numbers import counted
 from stepscope.summary.distinct import distinct_values
 
 Rows = NDArray[np.uint32]
@@ -55,11 +56,16 @@ def key_of_rows(rows: Rows) -> str:
     return hashlib.sha256(rows.astype("<u4").tobytes()).hexdigest()[:32]
 
 
+def no_such_point(number: int, count: int) -> str:
+    """Return the sentence for a number that is not one of ``count`` points."""
+    return f"The embedding has {counted(count, 'point')}; expected a number from 0 to {count - 1:,}, got {number:,}."
+
+
 def checked_rows(rows: NDArray[np.integer], count: int) -> Rows:
     """Return rows in ascending order, without duplicates. Raises RowsError if one is not among ``count`` points."""
     if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < count:
         wrong = int(rows.min()) if int(rows.min()) < 0 else int(rows.max())
-        raise RowsError(f"There are {count:,} points; there is no number {wrong}.")
+        raise RowsError(no_such_point(wrong, count))
     return distinct_values(rows).astype(np.uint32)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from PIL import Image
 
 from stepscope.dashboard.embeddings.dataset import Problem, Sprite
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.pictures import sniff
 from stepscope.summary.kinds.base import PayloadError
 
@@ -77,6 +77,6 @@ def _misfits(across: int, down: int, width: int, height: int, row_count: int) ->
     held = (across // width) * (down // height)
     if held < row_count:
         missing = row_count - held
-        message = f"The sprite holds {counted(held, 'picture')} for {count(row_count)} points; the last have none."
+        message = f"The sprite holds {counted(held, 'image')} for {counted(row_count, 'point')}; the last have none."
         problems.append(Problem("sprite size", message, missing))
     return problems

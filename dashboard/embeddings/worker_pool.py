@@ -106,7 +106,7 @@ class WorkerPool:
             workers = list(self._workers)
             for job in self._jobs.values():
                 if job.state in UNFINISHED:
-                    self._set(job, "cancelled", "The dashboard has ended.")
+                    self._set(job, "cancelled", "The dashboard was stopped. Start it again.")
             self._queue.clear()
             self._wake(None)
         for worker in workers:

@@ -168,5 +168,5 @@ def safe_name(name: str) -> str:
 def _files(series: Series, index: int) -> Sequence[PayloadFile]:
     files = kind_named(series.kind).files
     if files is None:
-        raise PayloadError(f"values of {series.kind} are not made of files")
+        raise PayloadError(f"values of {series.kind} are not stored as files")
     return files(series.read(index))

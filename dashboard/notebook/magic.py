@@ -71,7 +71,7 @@ def start(line: str, *, echo: Callable[[str], None] = print) -> None:
         echo(f"stepscope: {error}")
         return
     if reused:
-        echo(f"Stepscope runs already (process {server.pid}), at {server.url}")
+        echo(f"Stepscope is already running at {server.url} (process {server.pid})")
     else:
         echo(f"Stepscope serves {shlex.join(arguments)} at {server.url}")
     show(server, height, echo)
@@ -165,7 +165,7 @@ def launch(arguments: tuple[str, ...], folder: str) -> RunningServer:
 
 
 def stop(process: "subprocess.Popen[bytes]") -> None:
-    """End a server that was started here; one that has already ended is no error."""
+    """End a server that was started here; one that has already ended is not an error."""
     if process.stdin is not None:
         with contextlib.suppress(OSError):
             process.stdin.close()

@@ -91,7 +91,7 @@ def run_tools() -> html.Div:
     """Return the tools beside the run list; ``runs/web/settings.ts`` fills them and shows settings in their buttons."""
     return html.Div(
         [
-            _opener("runs-group", "group", "Group", "Group runs, and how groups are drawn"),
+            _opener("runs-group", "group", "Group", "Group runs and choose how groups are drawn"),
             _opener("runs-color", "droplet", "Color", "Choose what run colors represent"),
             _opener("runs-columns", "columns", "Columns", "Choose the columns of the runs table"),
             html.Button(
@@ -159,7 +159,7 @@ def sidebar() -> html.Aside:
             html.Div(id="runs-notes"),
             html.Div(Later(run_list()), className="run-grid-box"),
             html.Div(id="runs-legend"),
-            html.Div(id="sidebar-grip", className="grip", title="Drag to resize, double click to reset"),
+            html.Div(id="sidebar-grip", className="grip", title="Drag to resize, double-click to reset"),
         ],
         id="sidebar",
         tabIndex=-1,

@@ -70,7 +70,7 @@ class PluginFiles:
         self.digest: Final = found.hexdigest()
         icon = self._files.get("icon.svg", b"")
         if len(icon) > MOST_ICON_BYTES or _SCRIPTED.search(icon):
-            raise ValueError(f"icon.svg is not a small picture without scripts: at most {MOST_ICON_BYTES:,} bytes")
+            raise ValueError(f"icon.svg must be an SVG image without scripts, of at most {MOST_ICON_BYTES:,} bytes")
 
     def has(self, path: str) -> bool:
         """Return whether there is a file with that path."""

@@ -205,7 +205,7 @@ def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options:
     label = renderer.renderInlineAsText(token.children, options, env)
     if _EMBEDDED_PICTURE.fullmatch(source):
         return f'<img src="{escape(source)}" alt="{escape(label)}">'
-    return f'<a href="{escape(source)}">picture: {escape(label or source)}</a>'
+    return f'<a href="{escape(source)}">image: {escape(label or source)}</a>'
 
 
 def raw_text(strings: NDArray[np.object_]) -> str:

@@ -70,7 +70,7 @@ class TsneRun:
     ) -> None:
         n = len(points)
         _check_shape("labels", labels, (n,))
-        _check_shape("first picture", init, (n, settings.dimensions))
+        _check_shape("initialization", init, (n, settings.dimensions))
         self._points, self._settings, self._labels, self._init = points, settings, labels, init
         self._n = n
         self._workers = Workers()
@@ -78,7 +78,7 @@ class TsneRun:
         self._rate = settings.learning_rate or max(n / settings.exaggeration / 4, _LEAST_RATE)
         self._iteration, self._total, self._perturbations = 0, settings.iterations, 0
         self._loss: float | None = None
-        self._phase = "first picture"
+        self._phase = "initialization"
         self._picture: Picture | None = None
         self._velocity = np.zeros((settings.dimensions, n), np.float32)
         self._gains = np.ones_like(self._velocity)

@@ -46,7 +46,7 @@ class BoundedReceive:
         except TimeoutError:
             self._is_over = True
             raise HTTPException(
-                408, f"The request came too slowly: {self._size:,} bytes until now.", headers=_CLOSED
+                408, f"The request came too slowly: {self._size:,} bytes so far.", headers=_CLOSED
             ) from None
         self._size += len(message.get("body", b""))
         self._is_over = not message.get("more_body", False)

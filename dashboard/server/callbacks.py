@@ -58,7 +58,7 @@ class CallbackGuard:
             if Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower() != JSON:
                 raise HTTPException(415, f"Expected the request as {JSON}.")
             body = await whole_body(receive)
-            self._check(parsed(body, CallbackOrder, "Expected what Dash's page sends", 400))
+            self._check(parsed(body, CallbackOrder, "Malformed request (reload the page)", 400))
         except HTTPException as error:
             await JSONResponse({"detail": error.detail}, error.status_code)(scope, receive, send)
             return

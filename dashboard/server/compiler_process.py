@@ -98,7 +98,7 @@ class CompilerProcess:
                 python_command(code, *names), stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
         except OSError as error:
-            _log.warning("Loops are compiled while they are needed: no process could be started for it (%s).", error)
+            _log.warning("Code is compiled only when it is needed: no process could be started for it (%s).", error)
             self._give_up()
             return False
         return True

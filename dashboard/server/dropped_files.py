@@ -84,7 +84,8 @@ class Upload(Generic[R]):
             self._size += len(piece)
             if self._size > self._largest:
                 raise UploadError(
-                    f"The file has more than {file_size(self._largest)}, the largest that can be dropped."
+                    f"The file is larger than {file_size(self._largest)}, the limit for dropped files. "
+                    "Open larger files with the stepscope command."
                 )
             self._reserve(self, len(piece))
             left = memoryview(piece)
@@ -175,8 +176,8 @@ class DroppedFiles(Generic[K]):
             with self._lock:
                 if len(self._arriving) >= self._most_arriving:
                     raise NoRoomError(
-                        f"{counted(len(self._arriving), 'file')} are being uploaded already; drop this one when they "
-                        "are done."
+                        f"{counted(len(self._arriving), 'upload')} in progress already. "
+                        "Drop this file when one of them has finished."
                     )
                 if self._folder is None:
                     self._folder = OwnedFolder("dropped")
@@ -195,11 +196,11 @@ class DroppedFiles(Generic[K]):
         """Count bytes that are about to be written; the oldest files make room for them."""
         with self._lock:
             if upload not in self._arriving:
-                raise UploadError("The dashboard has ended.")
+                raise UploadError("The dashboard was stopped. Start it again.")
             if sum(self._arriving.values()) + size > self._most_bytes:
                 raise NoRoomError(
-                    f"The files on their way have {file_size(sum(self._arriving.values()))}, and all together may have "
-                    f"{file_size(self._most_bytes)}; drop this one when they are there."
+                    f"Uploads in progress total {file_size(sum(self._arriving.values()))}; the limit is "
+                    f"{file_size(self._most_bytes)}. Drop this file when they have finished."
                 )
             self._arriving[upload] += size
             self._make_room()

@@ -38,7 +38,7 @@ _TOKEN_PAGE: Final = """<!DOCTYPE html>
 </style>
 </head>
 <body>
-<h1>Stepscope asks for its token</h1>
+<h1>Enter the Stepscope token</h1>
 <p>{why} The program that serves this page printed a link with the token when it was started. Open that link, or paste
 the token here.</p>
 <form action="" method="get">

@@ -79,7 +79,7 @@ class Opening:
         try:
             app = await asyncio.shield(asyncio.wrap_future(asked))
         except EndedError:
-            await JSONResponse({"detail": "The server ends."}, 503)(scope, receive, send)
+            await JSONResponse({"detail": "The server is shutting down."}, 503)(scope, receive, send)
             return
         await app(scope, receive, send)
 

@@ -63,7 +63,7 @@ def picture(images: Images, sample: int) -> Picture:
         PayloadError: the sample does not exist, or its format is not served.
     """
     if not 0 <= sample < len(images.encoded):
-        raise PayloadError(f"there is no sample {sample}: this step has {counted(len(images.encoded), 'picture')}")
+        raise PayloadError(f"there is no sample {sample}: this step has {counted(len(images.encoded), 'image')}")
     data = images.encoded[sample]
     return Picture(sniff(data), data)
 

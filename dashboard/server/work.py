@@ -239,7 +239,7 @@ async def _run(pool: Pool, receive: Receive | None, function: Callable[[], R]) -
         if done.done():
             return done.result()
         if left is not None and left.done():
-            raise HTTPException(LEFT, "The client has left.")
+            raise HTTPException(LEFT, "The client disconnected.")
         raise Cancelled(f"This took longer than {pool.seconds:g} seconds and was stopped.")
     except BusyError:
         raise HTTPException(503, BUSY, {"Retry-After": str(_RETRY_S)}) from None

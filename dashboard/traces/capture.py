@@ -64,11 +64,12 @@ class CaptureRules:
         """Raise HTTPException 403 if the address must not be asked."""
         if address in self.addresses or (self.loopback and is_loopback(address.host)):
             return
-        what = "programs of this machine" if self.loopback else "no program, because other machines can reach it"
-        raise HTTPException(
-            403,
-            f"This dashboard records {what}. Start it with --capture {address} to record the one at that address.",
+        rule = (
+            "This dashboard records programs on this machine."
+            if self.loopback
+            else "This dashboard records only programs that --capture allows, because other machines can reach it."
         )
+        raise HTTPException(403, f"{rule} To allow {address} too, start it with --capture {address}.")
 
 
 def router(live: Live, rules: CaptureRules) -> APIRouter:

@@ -45,7 +45,7 @@ class TraceUploads(DroppedFiles[DroppedTrace]):
             trace = DroppedTrace("", PurePosixPath(unused), str(path), status.st_size, status.st_mtime_ns)
             if not self._keep(upload, unused, None, trace):
                 discard(path)
-                raise UploadError("The dashboard has ended.")
+                raise UploadError("The dashboard was stopped. Start it again.")
         return dropped_id(trace)
 
     def _make_room(self) -> None:

@@ -144,7 +144,7 @@ class _WhileWanted(Cancellation):
     def check(self) -> None:
         super().check()
         if self._closed():
-            raise Cancelled("The dashboard has ended.")
+            raise Cancelled("The dashboard was stopped.")
 
 
 def key_of(sources: Sequence[TraceSource]) -> list[tuple[str, tuple[int, ...]]]:

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import HTTPException, Query
 
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace, AnalyzedTraces, analyzed_traces_of
 from stepscope.dashboard.traces.sources import (
     LATEST_NS,
@@ -72,5 +73,6 @@ def parse_numbers(text: str | None, name: str, limit: int) -> list[int] | None:
         raise HTTPException(422, f"Parameter {name!r} has {len(numbers)} numbers; at most {MAX_LANES} are allowed.")
     for number in numbers:
         if not 0 <= number < limit:
-            raise HTTPException(404, f"The trace has {limit} {name}; there is no number {number}.")
+            wrong = f"expected numbers from 0 to {limit - 1}, got {number}" if limit else f"there is no number {number}"
+            raise HTTPException(404, f"The trace has {counted(limit, name.removesuffix('s'))}; {wrong}.")
     return sorted(set(numbers))

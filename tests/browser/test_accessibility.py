@@ -95,7 +95,7 @@ def test_one_sheet_of_keys_is_for_what_lies_over_the_page_too(page: Page) -> Non
     page.locator("#panel .picture").first.click()
     page.locator("#large").wait_for()
     page.keyboard.press("?")
-    sheet = page.get_by_role("dialog", name="Keys and mouse")
+    sheet = page.get_by_role("dialog", name="Keyboard and mouse shortcuts")
     expect(sheet).to_contain_text("Adjustments and histogram")
     expect(sheet).not_to_contain_text("Hide or show the runs")
     page.keyboard.press("?")

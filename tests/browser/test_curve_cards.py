@@ -291,7 +291,7 @@ def test_a_long_curve_is_drawn_of_a_picture_until_all_points_are_there(
     held = hold_back(page, "api/scalars/curves")
     page.goto(serve(logdir, index=LogIndex(str(tmp_path / "index"))).url + PLAIN)
     note = card(page, "loss").locator(".note")
-    expect(note).to_have_text("A first picture of 20,000 points per line")
+    expect(note).to_have_text("Preview of 20,000 points per line")
     assert len(drawn(page, "loss")[0]["x"]) == 1024
     held.release()
     expect(note).to_have_text(re.compile(r"^Showing [\d,]+ of 20,000 points per line$"))

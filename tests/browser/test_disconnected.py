@@ -100,7 +100,7 @@ def test_a_server_that_is_gone_is_said_and_all_is_well_when_it_is_back(
     # The panel that was open is not shown under another tab's name.
     page.get_by_role("tab", name="Health").click()
     expect(page.get_by_role("tab", name="Health", selected=True)).to_be_visible()
-    expect(panel).to_have_attribute("data-waits", "Health could not be opened, retrying …")
+    expect(panel).to_have_attribute("data-waits", "Health could not be opened, retrying…")
     expect(page.locator(".scalars-card")).to_be_hidden()
 
     write_runs(logdir, "b", points=7)
@@ -172,7 +172,7 @@ def test_a_tab_that_a_busy_server_did_not_open_is_asked_for_once_more(page: Page
     page.route(CALLBACKS, fail)
     page.get_by_role("tab", name="Health").click()
     panel = page.locator("#panel")
-    expect(panel).to_have_attribute("data-waits", "Health could not be opened, retrying …")
+    expect(panel).to_have_attribute("data-waits", "Health could not be opened, retrying…")
     page.unroute_all()
     page.clock.fast_forward(1_000)
     expect(page.locator(".health-panel")).to_be_visible()

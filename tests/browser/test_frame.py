@@ -343,7 +343,7 @@ def test_what_was_left_rests_until_the_chosen_tab_is_here(
     page.wait_for_function("stepscope.view.tabs().find((tab) => tab.open).name === 'scalars'")
     held_text = hold_callbacks(page, "tab=text")
     page.keyboard.press("3")
-    expect(panel).to_have_attribute("data-waits", "Opening Text …")
+    expect(panel).to_have_attribute("data-waits", "Opening Text…")
     expect(panel).to_have_attribute("inert", "")
     held.release()
     held_text.release()
@@ -469,7 +469,7 @@ def test_keys_of_the_frame(serve: Callable[..., Dashboard], page: Page, logdir: 
     page.keyboard.press("3")
     expect(page.get_by_role("tab", name="Text")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("?")
-    sheet = page.get_by_role("dialog", name="Keys and mouse")
+    sheet = page.get_by_role("dialog", name="Keyboard and mouse shortcuts")
     expect(sheet).to_contain_text("Next or previous match")
     page.keyboard.press("?")
     row = {"id": "text.try", "title": "Does something", "keys": ["g"]}
@@ -502,13 +502,13 @@ def test_the_sheet_of_keys_opens_again_as_soon_as_it_is_closed(
     expect_curves(page)
     # Both within one task: the closing of the first sheet is reported afterward.
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys and mouse")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard and mouse shortcuts")).to_be_visible()
     page.evaluate("""() => {
         for (let time = 0; time < 2; time++)
             document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
     }""")
     expect(page.locator("dialog.shortcuts")).to_have_count(1)
-    expect(page.get_by_role("dialog", name="Keys and mouse")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard and mouse shortcuts")).to_be_visible()
 
 
 def test_the_palette_finds_runs_tags_tabs_and_commands(

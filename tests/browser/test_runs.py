@@ -528,7 +528,7 @@ def test_what_is_logged_below_a_run_folds_under_it(serve: Serve, page: Page, log
     expect(page.locator("#runs-notes")).to_be_hidden()
     assert cells(page, "hparam:lr") == ["0.1", "0.2"]
 
-    row(page, "a").get_by_role("button", name="List runs logged below this run").click()
+    row(page, "a").get_by_role("button", name="Expand the runs logged below this run").click()
     expect(page).to_have_url(re.compile("runs.open=a$"))
     expect_names(page, "a 3", "all_train", "all_val", "hp", "b 3")
 

@@ -147,7 +147,7 @@ def test_a_trace_without_devices_has_no_rows_and_columns_of_them(
     path = write(tmp_path / "cpu.trace.json", [operator("mm", 0, 10), operator("memcpy", 10, 30)])
     text = "\n".join(printed(capsys, path))
     assert "2 slices, no step markers, so the whole trace counts as one step" in text
-    assert "mean_step (the whole trace, as it has no step markers)" in text
+    assert "mean_step (the whole trace, because it has no step markers)" in text
     assert "cpu_exec 40 us 100.00%" in text
     assert "Name Calls self total\nmemcpy 1 30 us 30 us\nmm 1 10 us 10 us" in text
     for gone in ("kernel", "copied_bytes", "Device", "Tensor"):
@@ -185,7 +185,7 @@ def test_a_folder_says_how_its_traces_are_taken(tmp_path: Path, capsys: pytest.C
         captured = capsys.readouterr()
         return captured.err, "\nranks (means per step)\n" in captured.out
 
-    alone = f"{tmp_path}: 2 traces, each on its own, as they are not ranks of one job.\n"
+    alone = f"{tmp_path}: 2 traces, each on its own, because they are not ranks of one job.\n"
     together = f"{tmp_path}: 2 traces, taken as the ranks of one job.\n"
     assert said({}, {}) == (alone, False)
     assert said({"distributedInfo": {"rank": 1}}, {"distributedInfo": {"rank": 0}}) == (together, True)

@@ -87,8 +87,8 @@ def test_the_token_comes_from_the_environment_or_the_command_line(
         assert main(arguments) == 2
         assert capsys.readouterr().err == (
             f"stepscope: {program.address} refused: the token is missing or wrong. Expected the one that "
-            "stepscope.profiler.server.start(token=...) was given, as Authorization: Bearer TOKEN. Give it by --token, "
-            "or better in the variable STEPSCOPE_TOKEN.\n"
+            "stepscope.profiler.server.start(token=...) was given, as Authorization: Bearer TOKEN. Set it in the "
+            "environment variable STEPSCOPE_TOKEN, or pass it with --token.\n"
         )
         assert main([*arguments, "--token", TOKEN]) == 0
         monkeypatch.setenv("STEPSCOPE_TOKEN", TOKEN)
@@ -129,7 +129,7 @@ def test_a_program_that_is_recorded_already(tmp_path: Path, capsys: pytest.Captu
         (["localhost"], "'localhost' is not an address. Expected HOST:PORT, such as localhost:6009."),
         (["localhost:1", "localhost:1"], "an address is given twice; a program has one recording at a time."),
         (["localhost:1", "--collector", "gpu"], "there is no collector 'gpu'. Expected some of: resources, "),
-        (["localhost:1", "--logdir", "s3://bucket/logs"], "--logdir s3://bucket/logs is no local directory."),
+        (["localhost:1", "--logdir", "s3://bucket/logs"], "--logdir s3://bucket/logs is not a local directory."),
         (["localhost:1", "--logdir", "/dev/null"], "nothing can be written to /dev/null: File exists. Expected a dir"),
     ],
 )

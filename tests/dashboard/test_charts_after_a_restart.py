@@ -146,7 +146,7 @@ def test_of_long_curves_a_picture_comes_first_and_then_all_points(long_runs: Sna
     assert first["is_picture"]
     assert {run: len(steps) for run, steps in first["steps"].items()} == {"long": 1024, "longer": 1024, "short": 10}
     assert [steps[-1] for steps in first["steps"].values()] == [19_999, 29_999, 9]
-    assert first["note"] == "A first picture of 30,000 points per line"
+    assert first["note"] == "Preview of 30,000 points per line"
     # A page that never used that route gets the same chart.
     assert page.news("") == first
 

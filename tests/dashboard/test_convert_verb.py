@@ -52,7 +52,7 @@ def test_the_ending_says_the_format(trace: Path, tmp_path: Path, name: str, caps
     said = capsys.readouterr().err.splitlines()
     assert said[:2] == [
         f"Wrote {output}: 2 slices on 2 lanes, {len(content):,} bytes.",
-        "Of what was read: 1 x end without a begin.",
+        "Not converted as stored: 1 x end without a begin.",
     ]
     missing = "StepStats have no place for 1 counters, and for few arguments."
     assert said[2:] == ([missing] if name.endswith(".pb") else [])

@@ -89,7 +89,7 @@ def test_what_a_person_got_wrong_is_said(logdir: Path, capsys: pytest.CaptureFix
     assert main(["debug"]) == 2
     assert "expected: stepscope debug LOGDIR" in capsys.readouterr().err
     assert main(["debug", str(logdir), "--run", "other"]) == 2
-    assert "--run is 'other', of which there is no recording; expected one of bad, good" in capsys.readouterr().err
+    assert "--run 'other' has no recording; expected one of bad, good" in capsys.readouterr().err
     assert main(["debug", str(logdir), "--fail-if", "odd"]) == 2
     assert "--fail-if is 'odd'; expected one of bad, any, not_finite" in capsys.readouterr().err
     with SummaryWriter(str(tmp_path / "scalars" / "run")) as writer:

@@ -100,10 +100,10 @@ def test_traces_make_room_for_later_ones_and_go_with_the_server() -> None:
     assert [each.relative_path.name for each in listed[-1]] == ["1.json", "2.json"]
     paths = [Path(each.path) for each in listed[-1]]
     assert [path.exists() for path in paths] == [True, True]
-    with pytest.raises(UploadError, match="the largest that can be dropped"):
+    with pytest.raises(UploadError, match="the limit for dropped files"):
         uploads.begin("large.json").write(TRACE * 3)
     waiting = [uploads.begin("x.json") for _ in range(8)]
-    with pytest.raises(NoRoomError, match="8 files are being uploaded already"):
+    with pytest.raises(NoRoomError, match="8 uploads in progress already"):
         uploads.begin("x.json")
     uploads.close()
     assert [path.exists() for path in paths] == [False, False]

@@ -353,11 +353,14 @@ def test_workers_write_pictures_as_they_are_written_in_one_go(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (["-o", "parts", "--pivot"], "--engine does not go with --pivot, as the columns of a part would hang on"),
-        (["-o", "parts", "--kind", "hparams"], "--engine does not go with --kind hparams, whose columns hang on"),
-        (["-o", "parts", "--force"], "--engine does not go with --force; name a folder that is new or empty"),
+        (["-o", "parts", "--pivot"], "--engine cannot be combined with --pivot, because the columns of a part"),
+        (
+            ["-o", "parts", "--kind", "hparams"],
+            "--engine cannot be combined with --kind hparams, whose columns depend on",
+        ),
+        (["-o", "parts", "--force"], "--engine cannot be combined with --force; name a folder that is new or empty"),
         ([], "--engine needs a folder or an address to write parts to, as in -o FOLDER"),
-        (["-o", "full"], "-o full exists already; expected a folder that is new or empty, as --engine writes parts"),
+        (["-o", "full"], "-o full exists already; expected a new or empty folder, because --engine writes parts"),
         (["-o", "parts", "--run", "("], "runs must be a regular expression"),
     ],
 )

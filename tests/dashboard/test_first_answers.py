@@ -128,7 +128,7 @@ def test_nobody_waits_for_a_server_that_ends() -> None:
     opening = Opening(LOCAL, None)
     assert opening.end()
     answer = TestClient(opening, base_url=BASE).get("/")
-    assert (answer.status_code, answer.json()) == (503, {"detail": "The server ends."})
+    assert (answer.status_code, answer.json()) == (503, {"detail": "The server is shutting down."})
     assert not opening.open(FastAPI())
 
 

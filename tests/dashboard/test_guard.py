@@ -313,7 +313,7 @@ def test_a_client_that_sends_without_end_is_given_up(monkeypatch: pytest.MonkeyP
     start, body = requested(receive)
     assert start["status"] == 408
     assert (b"connection", b"close") in start["headers"]
-    assert body["body"] == b'{"detail":"The request came too slowly: 0 bytes until now."}'
+    assert body["body"] == b'{"detail":"The request came too slowly: 0 bytes so far."}'
 
 
 def test_head_is_answered_as_get_without_the_body(serve: Callable[..., TestClient]) -> None:
@@ -340,12 +340,12 @@ def test_every_answer_has_the_headers_that_keep_browsers_from_guessing(serve: Ca
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"", "Expected what Dash's page sends: Input data was truncated."),
-        (b"{", "Expected what Dash's page sends: Input data was truncated."),
-        (b'{"a":' * 100_000, "Expected what Dash's page sends: maximum recursion depth exceeded"),
-        (b'{"output": "\xff"}', "Expected what Dash's page sends: 'utf-8' codec can't decode"),
-        (b"[]", "Expected what Dash's page sends: Expected `object`, got `array`."),
-        (b'{"output": "x", "inputs": [1]}', "Expected what Dash's page sends: Expected `object | array`"),
+        (b"", "Malformed request (reload the page): Input data was truncated."),
+        (b"{", "Malformed request (reload the page): Input data was truncated."),
+        (b'{"a":' * 100_000, "Malformed request (reload the page): maximum recursion depth exceeded"),
+        (b'{"output": "\xff"}', "Malformed request (reload the page): 'utf-8' codec can't decode"),
+        (b"[]", "Malformed request (reload the page): Expected `object`, got `array`."),
+        (b'{"output": "x", "inputs": [1]}', "Malformed request (reload the page): Expected `object | array`"),
         (b'{"output": "x", "inputs": []}', "There is no callback for 'x'. Reload the page."),
         (b'{"output": "panel.children@1", "inputs": []}', "There is no callback for 'panel.children@1'."),
     ],

@@ -121,7 +121,7 @@ def test_look_sends_a_picture_with_what_is_known_of_it_for_good(client: TestClie
 @pytest.mark.parametrize(
     ("index", "step", "sample", "error"),
     [
-        (3, 30, 1, "there is no sample 1: this step has 1 picture"),
+        (3, 30, 1, "there is no sample 1: this step has 1 image"),
         (2, 20, 0, "71 B that are not PNG, JPEG, GIF, WebP or BMP; they begin with b'<svg xml'"),
         (4, 40, 0, "the image is damaged: its header cannot be read (12 B)"),
         (5, 50, 0, "the image is empty: 0 bytes"),

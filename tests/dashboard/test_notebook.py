@@ -123,8 +123,7 @@ def test_the_magic_serves_shows_and_takes_what_runs(kernel: Kernel, folder: Path
     with urlopen(url + "data/runs") as answer:
         assert answer.status == 200
     again, shown = kernel.run("%stepscope --logdir logs")
-    assert again.startswith("Stepscope runs already (process ")
-    assert again.endswith(f"at {url}\n")
+    assert again.startswith(f"Stepscope is already running at {url} (process ")
     assert shown == [iframe(url, 800)]
     listed, _ = kernel.run("from stepscope.dashboard import notebook; notebook.list()")
     assert listed.startswith(f"port {url.rsplit(':', 1)[1].strip('/')}: --logdir logs in {folder} (process ")

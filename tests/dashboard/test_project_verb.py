@@ -44,7 +44,7 @@ def test_raw_numbers_need_their_shape(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_bytes(POINTS.tobytes())
     assert open_dataset(embedding_sources(snapshot_of(path, "--shape", "4x3"))[0]).points.tolist() == POINTS.tolist()
     assert main(["project", str(path)]) == 2
-    assert capsys.readouterr().err == "stepscope: p.bytes is raw float32; say its shape, as in --shape 1000x64.\n"
+    assert capsys.readouterr().err == "stepscope: p.bytes is raw float32; give its shape, as in --shape 1000x64.\n"
 
 
 @pytest.mark.parametrize(

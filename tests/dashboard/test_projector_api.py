@@ -440,11 +440,11 @@ def test_others_are_answered_while_a_page_waits_and_a_job_runs(live: Live) -> No
             422,
             "Parameter 'rows' must be comma-separated",
         ),
-        ("labels", {"id": ID, "name": "animal", "rows": "-1"}, 404, "There are 6 points; there is no number -1."),
+        ("labels", {"id": ID, "name": "animal", "rows": "-1"}, 404, "expected a number from 0 to 5, got -1."),
         ("table", {"id": ID, "limit": 501}, 422, "Parameter 'limit': Input should be less than or equal to 500."),
         ("table", {"id": ID, "sort": "nothing"}, 404, "'words' has no column 'nothing'"),
         ("table", {"id": ID, "rows_of": "f" * 32}, 404, "This selection no longer exists."),
-        ("row", {"id": ID, "row": 6}, 404, "There are 6 points; there is no number 6."),
+        ("row", {"id": ID, "row": 6}, 404, "The embedding has 6 points; expected a number from 0 to 5, got 6."),
         ("neighbors", {"id": ID, "row": 0, "metric": "x"}, 422, "Parameter 'metric': Input should be"),
         ("neighbors", {"id": ID, "row": 0, "job": "0" * 32}, 404, "This computation no longer exists."),
         ("search", {"id": ID, "q": ""}, 422, "Parameter 'q': "),
@@ -483,7 +483,7 @@ def test_what_a_caller_got_wrong(
             "project",
             {"id": ID, "projection": "custom", "axes": [{"left": {"rows": [9]}, "right": {}}]},
             422,
-            "There are 6 points; there is no number 9.",
+            "The embedding has 6 points; expected a number from 0 to 5, got 9.",
         ),
         ("project", {"id": ID, "projection": "tsne", "supervise": "nothing"}, 404, "'words' has no column 'nothing'"),
         ("project", {"id": GROWING, "projection": "pca", "steps": []}, 422, "No step is named."),
@@ -494,7 +494,7 @@ def test_what_a_caller_got_wrong(
         ("job", {"job": "x", "action": "pause"}, 404, "This computation no longer exists."),
         ("job", {"job": "x", "action": "explode"}, 422, "The request is not understood: Invalid enum value 'explode'"),
         ("rows", {"id": ID, "rows": "!"}, 422, "The rows are not base64 of uint32"),
-        ("rows", {"id": ID, "rows": "////fw=="}, 422, "There are 6 points; there is no number 2147483647."),
+        ("rows", {"id": ID, "rows": "////fw=="}, 422, "expected a number from 0 to 5, got 2,147,483,647."),
         ("labels", {"id": ID, "name": "animal", "rows": list(range(2001))}, 422, "The request is not understood"),
     ],
 )
@@ -628,7 +628,7 @@ def test_another_sprite_of_a_dropped_file_has_another_url(client: TestClient) ->
 def test_a_file_that_cannot_be_taken_is_refused(live: Live) -> None:
     live.shared(Uploads, lambda: Uploads(largest=200))
     client = TestClient(build_app(live, panels=[ProjectorPanel()]), base_url="http://localhost:6006")
-    for content, detail in ((npy(30), "The file has more than 200 B, the largest that can be dropped."), (b"", "")):
+    for content, detail in ((npy(30), "The file is larger than 200 B, the limit for dropped files."), (b"", "")):
         answer = client.post("/api/projector/drop?name=points.npy", content=content, headers=FILE)
         assert (answer.status_code, answer.json()["detail"][: len(detail)]) == (422, detail)
     for content_type in ("", "text/plain", "multipart/form-data; boundary=b"):

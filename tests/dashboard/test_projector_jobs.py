@@ -248,7 +248,7 @@ def test_pictures_are_worked_out_from_the_last_to_the_first(make_jobs: Callable[
     # last digits of sums, and so on the processor.
     size = float(np.abs(pictures[2]).max())
     assert float(np.median(np.abs(pictures[1] - pictures[2]))) < size / 4
-    with pytest.raises(JobError, match="The computation has 3 views; there is no number 3"):
+    with pytest.raises(JobError, match="The computation has 3 views; expected a number from 0 to 2, got 3"):
         jobs.reported(job.key, 3)
 
 
@@ -439,7 +439,7 @@ def test_workers_end_when_the_dashboard_does(make_jobs: Callable[..., Jobs]) -> 
     (pid,) = jobs.workers()
     over = True
     until(lambda: not psutil.pid_exists(pid))
-    assert jobs.reported(key)[0]["message"] == "The dashboard has ended."
+    assert jobs.reported(key)[0]["message"] == "The dashboard was stopped. Start it again."
 
 
 SERVER = """

@@ -68,13 +68,14 @@ def test_an_option_that_is_a_switch_here_needs_no_value(given: list[str], argume
 def test_an_option_without_effect_says_why_nothing_is_lost(name: str) -> None:
     found = translated(["serve", f"--{name}", "1", "--no-cache"])
     assert found.arguments == ["serve", "--no-cache"]
-    assert found.remarks == [f"--{name}=1 is TensorBoard's and not needed here: {FLAGS[name].why}."]
+    assert found.remarks == [f"--{name}=1 is a TensorBoard option that Stepscope does not need: {FLAGS[name].why}."]
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_option_that_would_show_something_else_is_an_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--logdir", "x", f"--{name}=y"]) == 2
-    assert capsys.readouterr().err == f"stepscope: --{name} is TensorBoard's: {FLAGS[name].why}.\n"
+    reason = f"is a TensorBoard option that Stepscope does not support: {FLAGS[name].why}."
+    assert capsys.readouterr().err == f"stepscope: --{name} {reason}\n"
 
 
 def test_inspect_is_the_verb() -> None:

@@ -42,7 +42,7 @@ def in_order(html: str) -> str:
         ("[a](https://b.c)", '<p><a href="https://b.c" rel="noopener noreferrer" target="_blank">a</a></p>'),
         (
             "![a](https://b.c/d.png)",
-            '<p><a href="https://b.c/d.png" rel="noopener noreferrer" target="_blank">picture: a</a></p>',
+            '<p><a href="https://b.c/d.png" rel="noopener noreferrer" target="_blank">image: a</a></p>',
         ),
         (f"![a]({PIXEL})", f'<p><img src="{PIXEL}" alt="a"></p>'),
         ("![a](data:image/svg+xml;base64,PHN2Zz4=)", "<p>![a](data:image/svg+xml;base64,PHN2Zz4=)</p>"),

@@ -114,7 +114,7 @@ def test_a_light_request_answers_while_heavy_ones_hold_all_their_threads_and_the
         assert await Visit(app, "/light").answer() == (200, b'{"said":"here"}')
         for visit in abandoned:
             visit.leave()
-        assert [await visit.answer() for visit in abandoned] == [(499, b'{"detail":"The client has left."}')] * 45
+        assert [await visit.answer() for visit in abandoned] == [(499, b'{"detail":"The client disconnected."}')] * 45
         # Requests that had not begun never do.
         free.set()
         assert await Visit(app, "/heavy").answer() == (200, b'"late"')

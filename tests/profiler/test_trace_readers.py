@@ -75,7 +75,7 @@ def test_the_commands_of_the_documentation_read_a_format_of_somebody_else(laps: 
     analyze, convert = (stepscope(laps, *command) for command in commands_of(CHAPTER))
     assert analyze.returncode == 0, analyze.stderr
     assert "train step" in analyze.stdout
-    assert convert.stderr.startswith("Wrote epoch.trace.json: 2 slices on 1 lanes")
+    assert convert.stderr.startswith("Wrote epoch.trace.json: 2 slices on 1 lane")
     converted = read_trace((laps / "epoch.trace.json").read_bytes(), name="converted")
     assert [converted.names[each] for each in converted.name_id] == ["load", "train step"]
     assert converted.duration_ns.tolist() == [10_000_000, 30_000_000]
@@ -135,7 +135,7 @@ def test_a_reader_that_fails_is_named(broken: Path, file: str, reason: str) -> N
 def test_no_reader_of_others_takes_what_stepscopes_own_know_and_what_fails_to_look_is_left_out(broken: Path) -> None:
     for file in ("chrome.json", "stats.pb", "cache.sstrace"):
         found = stepscope(broken, "convert", file, "-o", "x.json", "--to", "chrome")
-        assert "Wrote x.json: 1 slices on 1 lanes" in found.stderr, found.stderr
+        assert "Wrote x.json: 1 slice on 1 lane" in found.stderr, found.stderr
         assert "'taken' of stepscope-broken 1.2 (stepscope.trace_readers) failed: ValueError: another" in found.stderr
     found = stepscope(broken, "convert", "no.sniffs", "-o", "x.json")
     assert "failed: sniff: ZeroDivisionError" in found.stderr

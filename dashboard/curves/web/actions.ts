@@ -122,7 +122,7 @@ function move(card: HTMLElement, over: HTMLElement, behind: boolean) {
   const name = card.classList.contains("pinned") ? "pin" : isCombined(onPage[0]) ? "chart" : "order";
   const keys = listed(list(name), [...earlier, ...onPage], earlier.length + to);
   if (fits(name, keys)) assign(name, keys);
-  else say("The address has no room for the order of so many cards.");
+  else say("Too many cards to keep their order in the link.");
 }
 
 // --- buttons -----------------------------------------------------------------------------------------------

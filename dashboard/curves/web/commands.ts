@@ -16,7 +16,7 @@ const commandsOf = (panel: string): Command[] => [
   { id: `${panel}.reset_zoom`, title: "Reset the zoom", gestures: ["double click"], keys: ["0"] },
   {
     id: `${panel}.zoom_all`,
-    title: "Apply the zoom of the chart that has the focus to all cards",
+    title: "Apply the zoom of the focused chart to all cards",
     keys: ["z"],
     act: () => zoomAll(),
   },
@@ -28,11 +28,16 @@ const commandsOf = (panel: string): Command[] => [
     when: isZoomed,
     act: resetRanges,
   },
-  { id: `${panel}.all_rows`, title: "Values of all runs, or of the nearest", keys: [ALL_ROWS_KEY], act: toggleAll },
+  {
+    id: `${panel}.all_rows`,
+    title: "Show values of all runs, or only of the nearest",
+    keys: [ALL_ROWS_KEY],
+    act: toggleAll,
+  },
   { id: `${panel}.set_marks`, title: "Mark A, then B: values, changes and slopes below", gestures: ["click"] },
   {
     id: `${panel}.move_cursor`,
-    title: "Cursor by one point, on a chart that has the focus",
+    title: "Move the cursor by one point (focused chart)",
     keys: ["ArrowLeft", "ArrowRight"],
   },
   {
@@ -45,7 +50,7 @@ const commandsOf = (panel: string): Command[] => [
     title: "Profiled steps near here; click the strip below to open one",
     gestures: ["right click"],
   },
-  { id: `${panel}.zoom_cursor`, title: "Zoom, on a chart that has the focus", keys: ["+", "-"] },
+  { id: `${panel}.zoom_cursor`, title: "Zoom (focused chart)", keys: ["+", "-"] },
   {
     id: `${panel}.end`,
     title: "Cancel; remove the marks",

@@ -76,9 +76,9 @@ export function cardMenu(card: Card, button: HTMLElement): void {
     limits(card),
     ...(canShare(key) ? [item("Apply this zoom to all cards", () => shareRange(key))] : []),
     ...(isZoomed() ? [item("Reset the zoom of all cards", resetRanges)] : []),
-    heading("Every point, unsmoothed"),
+    heading("All points, unsmoothed"),
     make("div", { className: "formats" }, ...tables(key)),
-    heading("The chart as it is"),
+    heading("Chart as shown"),
     make(
       "div",
       { className: "formats" },
@@ -104,9 +104,9 @@ export function allMenu(button: HTMLElement): void {
   openMenu(
     button,
     "Downloads",
-    "Every point of all tags",
+    "All points of all tags",
     tables(),
-    heading("The charts on this page"),
+    heading("Charts on this page"),
     item("PNG", async () => saveBlob(await sheetPng(cards()), "charts.png")),
     item("SVG", () => saveText(sheetSvg(cards()), "charts.svg", SVG)),
   );

@@ -70,12 +70,12 @@ function nameParts(item: RunItem) {
   return cut ? [make("span", { className: "dim" }, make("bdi", {}, text.slice(0, cut))), leaf] : [leaf];
 }
 
-/** The button that lists or folds what is below a row. */
+/** The button that expands or collapses what is below a row. */
 const fold = (folded: boolean, what: string) =>
   make("button", {
     className: "fold",
     tabIndex: -1,
-    title: folded ? `List ${what}` : `Fold ${what}`,
+    title: `${folded ? "Expand" : "Collapse"} ${what}`,
     "aria-expanded": String(!folded),
   }, icon("chevron", 12));
 
@@ -83,7 +83,7 @@ const count = (number: number) => make("span", { className: "count" }, String(nu
 
 function headParts(item: GroupItem) {
   return [
-    fold(runs.isFolded(item), "the runs"),
+    fold(runs.isFolded(item), "the group"),
     make("span", { className: "leaf" }, make("bdi", { dir: "ltr" }, textOf(item))),
     count(item.found),
   ];
@@ -98,7 +98,7 @@ function runParts(item: RunItem) {
   }, icon("dots", 14));
   const { length } = item.helpers;
   return [
-    ...(length ? [fold(!runs.isOpened(item.run), "runs logged below this run")] : []),
+    ...(length ? [fold(!runs.isOpened(item.run), "the runs logged below this run")] : []),
     ...(runs.isPinned(item.run) ? [icon("run_pin", 11)] : []),
     ...nameParts(item),
     ...(length ? [count(length)] : []),

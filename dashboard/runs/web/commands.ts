@@ -80,7 +80,7 @@ const commands: Command[] = [
     act: withRow(only),
   },
   { id: "runs.switch", title: "Show or hide a run or a group", keys: [" "], act: withRow(toggle) },
-  { id: "runs.choose", title: "Select a run; fold a group", keys: ["Enter"], act: choose },
+  { id: "runs.choose", title: "Select a run; collapse or expand a group", keys: ["Enter"], act: choose },
   { id: "runs.pin", title: "Pin to the top", keys: ["p"], act: withRow((item) => !isHead(item) && pin(item)) },
   { id: "runs.rename", title: "Rename for display", keys: ["F2"], act: rename },
   { id: "runs.open_menu", title: "All actions and color", gestures: ["menu key", "right click"] },

@@ -130,8 +130,8 @@ function drawing(): HTMLElement[] {
     make(
       "div",
       { className: "row" },
-      button("Fold all", "quiet", () => runs.foldAll(true)),
-      button("Unfold all", "quiet", () => runs.foldAll(false)),
+      button("Collapse all", "quiet", () => runs.foldAll(true)),
+      button("Expand all", "quiet", () => runs.foldAll(false)),
     ),
   ];
 }

@@ -13,7 +13,8 @@ export const LARGEST = 2 ** 30;
 /** Sends a file unless it is too large; calls `tell` with the share of it that has been sent. */
 export function upload<T>(address: string, file: File, tell: (share: number) => void): Upload<T> {
   if (file.size > LARGEST) {
-    const why = `The file has ${fileSize(file.size)}; ${fileSize(LARGEST)} is the largest that can be dropped.`;
+    const why = `The file is ${fileSize(file.size)}; the limit for dropped files is ${fileSize(LARGEST)}. ` +
+      "Open larger files with the stepscope command.";
     return { done: Promise.reject(new Error(why)), cancel: () => {} };
   }
   const request = new XMLHttpRequest();

@@ -40,7 +40,7 @@ export const COMMANDS: readonly Command[] = [
   { id: "page.search", title: "Search tags, or runs where the tab has no tags", keys: ["/"], act: search },
   {
     id: "page.keys",
-    title: "Keys and mouse",
+    title: "Keyboard and mouse shortcuts",
     keys: ["?"],
     palette: "keyboard",
     inDialogs: true,

@@ -30,7 +30,7 @@ function shows(lostAt: number): HTMLElement {
   return make(
     "div",
     { id: "disconnected", role: "alert" },
-    make("strong", {}, "Disconnected, retrying …"),
+    make("strong", {}, "Disconnected, retrying…"),
     since,
     make("span", {}, "Is stepscope still running?"),
     retryButton(live.retry),

@@ -3,7 +3,7 @@ import { active, type Command, keyText } from "../core/commands.ts";
 import { type Child, iconButton, make } from "../core/dom.ts";
 import { closeBeside } from "../core/taps.ts";
 
-const TITLE = "Keys and mouse";
+const TITLE = "Keyboard and mouse shortcuts";
 
 /** Whether a part is a key; lowercase words, such as in "double click", and the ellipsis between keys are not. */
 const isKey = (part: string): boolean => !/^[a-z]|^…$/.test(part);

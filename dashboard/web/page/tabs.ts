@@ -3,6 +3,7 @@
 import { beforeAll, tip } from "../core/commands.ts";
 import { onFailedCallback } from "../core/dash.ts";
 import { make, within } from "../core/dom.ts";
+import { counted } from "../core/numbers.ts";
 import { type Choice, popover } from "../core/popover.ts";
 import { followPanel, mountedPanel, restPanel } from "./layout.ts";
 import { view } from "./view.ts";
@@ -63,7 +64,7 @@ function nameMore(button: HTMLElement, hidden: readonly HTMLElement[]): void {
   showName(names, open + 1);
   button.classList.toggle("open", open >= 0);
   count.textContent = String(hidden.length);
-  button.title = `${hidden.length} more tabs`;
+  button.title = counted(hidden.length, "more tab");
 }
 
 /** The tabs that do not fit and are not in a visible group's menu. */
@@ -182,7 +183,7 @@ function noteWaiting(): void {
     restPanel("tab", waits);
   }
   if (!panel || !waits) return;
-  panel.dataset.waits = hasFailed ? `${next.title} could not be opened, retrying …` : `Opening ${next.title} …`;
+  panel.dataset.waits = hasFailed ? `${next.title} could not be opened, retrying…` : `Opening ${next.title}…`;
 }
 view.onChange(() => {
   hasFailed = false;

@@ -198,7 +198,7 @@ def test_a_log_scale_says_what_it_cannot_show() -> None:
 
 def test_superseded_points_are_said() -> None:
     found = snapshot({"a": [scalar("a", "loss", [1.0], superseded=3)]})
-    assert drawn(found)["note"] == "3 superseded by a restart"
+    assert drawn(found)["note"] == "3 points superseded by a restart"
 
 
 def test_a_group_is_one_line_with_its_members_on_demand() -> None:
@@ -271,7 +271,7 @@ def test_a_resumed_run_has_a_rule_where_it_went_on(tmp_path: Path) -> None:
         (rule,) = made["rules"]
         scale = 60.0 if made["x"]["suffix"] == " min" else 1.0
         assert (rule["x"] * scale, rule["title"]) == (x, "a resumed at step 2: 2 points superseded")
-    assert drawn(found)["note"] == "2 superseded by a restart"
+    assert drawn(found)["note"] == "2 points superseded by a restart"
 
 
 def test_a_band_may_be_two_other_scalars() -> None:

@@ -65,7 +65,7 @@ def test_what_projections_will_not_like_is_said() -> None:
         (
             "constant columns",
             1,
-            "1 dimension has the same number in every row, by which no point differs from another.",
+            "1 dimension has the same value in every row and does not distinguish points.",
         ),
         ("duplicates", 2, "2 rows are equal to an earlier row, so that their points coincide."),
     ]

@@ -62,7 +62,7 @@ def test_only_the_shown_rows_are_taken() -> None:
 
 def test_lines_with_other_columns_are_said() -> None:
     assert seen("x\ty\na\t1\nb\nc\t3\t4\n", 3)[1] == [
-        "2 lines of the metadata have another number of columns than 2: what is missing is empty."
+        "2 metadata lines do not have 2 columns: missing cells are left empty, extra ones are ignored."
     ]
     assert seen("", 2) == ({}, ["The metadata file m.tsv is empty."])
 
@@ -112,7 +112,7 @@ def test_blank_lines_of_csv_are_no_labels_if_the_points_have_the_other_lines(
 def test_a_comma_in_a_label_makes_no_columns_of_csv() -> None:
     assert seen("a\n\nHello, world\nd\n", 4, "m.csv") == (
         {"label": ["a", "", "Hello", "d"]},
-        ["1 line of the metadata has another number of columns than 1: what is missing is empty."],
+        ["1 metadata line does not have 1 column: missing cells are left empty, extra ones are ignored."],
     )
 
 
@@ -136,7 +136,7 @@ def test_bookmarks_as_tensorboard_writes_them() -> None:
     views = [{"label": "one", "selectedProjection": "pca", "projections": [[0.5, 1, 2]], "cameraDef": {"zoom": 1}}]
     assert read_bookmarks(orjson.dumps(views)) == (tuple(views), [])
     assert [p.message for p in read_bookmarks(b'[{"label": "a"}, 3]')[1]] == [
-        "Of the bookmarks 1 are not views and left out."
+        "1 bookmark is not a valid view and was left out."
     ]
     assert read_bookmarks(b"3")[0] == ()
     assert read_bookmarks(b"[" * 5000)[1][0].kind == "bookmarks"

@@ -25,7 +25,7 @@ def test_a_sprite(form: str, media_type: str) -> None:
     [
         ((40, 30), [10], 12, (10, 10, 4), []),
         ((40, 30), [], 12, (10, 10, 4), ["The size of one sprite image is not given; 10 x 10 is assumed."]),
-        ((40, 30), [10, 10], 20, (10, 10, 4), ["The sprite holds 12 pictures for 20 points; the last have none."]),
+        ((40, 30), [10, 10], 20, (10, 10, 4), ["The sprite holds 12 images for 20 points; the last have none."]),
         (
             (45, 30),
             [10, 10],

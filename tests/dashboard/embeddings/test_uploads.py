@@ -93,7 +93,7 @@ def test_metadata_and_a_sprite_are_added() -> None:
 
 def test_what_cannot_be_taken_is_said_and_gone() -> None:
     uploads = Uploads(largest=1000)
-    with pytest.raises(UploadError, match=r"The file has more than 1 kB, the largest that can be dropped\."):
+    with pytest.raises(UploadError, match=r"The file is larger than 1 kB, the limit for dropped files\."):
         dropped(uploads, "large.npy", bytes(1001))
     with pytest.raises(UploadError, match=r"text\.pt is not a file of weights that can be read\..* Drop a TensorFlow"):
         dropped(uploads, "text.pt", b"hello")
@@ -126,7 +126,7 @@ def test_files_on_their_way_count_and_are_not_too_many() -> None:
     uploads = Uploads(most_bytes=1000, most_arriving=3)
     (kept,) = dropped(uploads, "kept.npy", npy())
     first, second, third = (uploads.begin(f"{name}.npy") for name in "abc")
-    with pytest.raises(NoRoomError, match=r"3 files are being uploaded already; drop this one when they are done\."):
+    with pytest.raises(NoRoomError, match=r"3 uploads in progress already\. Drop this file when"):
         uploads.begin("d.npy")
     first.write(bytes(500))
     assert uploads.sources() == (kept,)
@@ -134,7 +134,7 @@ def test_files_on_their_way_count_and_are_not_too_many() -> None:
     # Together they leave no room for the earlier file.
     assert uploads.sources() == ()
     assert sum(path.stat().st_size for path in files_of(uploads) if path.is_file()) == 900
-    with pytest.raises(NoRoomError, match=r"The files on their way have 900 B, and all together may have 1 kB; drop"):
+    with pytest.raises(NoRoomError, match=r"Uploads in progress total 900 B; the limit is 1 kB\. Drop"):
         third.write(bytes(101))
     # That one is gone, and so are those that their senders abandon; then there is room again.
     first.abort()

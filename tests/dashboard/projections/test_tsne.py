@@ -112,7 +112,7 @@ def test_a_run_stopped_before_its_first_iteration_begins_again() -> None:
     points = digits()[0][:300]
     run = start(points, SHORT)
     first = run.advance(0)
-    assert (first.iteration, first.phase, first.loss, first.done) == (0, "first picture", None, False)
+    assert (first.iteration, first.phase, first.loss, first.done) == (0, "initialization", None, False)
     assert picture_of(first)[:, 0].std() == pytest.approx(1e-4, rel=1e-3)
     assert "neighbors" in run.advance(0).phase
     np.testing.assert_array_equal(
@@ -132,7 +132,7 @@ def test_phases_follow_each_other() -> None:
     while not (progress := run.advance(0)).done:
         phases.append(progress.phase.partition(" (")[0])
     assert list(dict.fromkeys(phases)) == [
-        "first picture",
+        "initialization",
         "neighbors",
         "perplexity",
         "early exaggeration",
@@ -278,7 +278,7 @@ def test_arrays_of_another_shape() -> None:
     points = np.zeros((5, 3), np.float32)
     with pytest.raises(ValueError, match=r"The labels of t-SNE must have the shape \(5,\), not \(4,\)."):
         start(points, labels=np.zeros(4, np.int32))
-    with pytest.raises(ValueError, match=r"The first picture of t-SNE must have the shape \(5, 2\), not \(5, 3\)."):
+    with pytest.raises(ValueError, match=r"The initialization of t-SNE must have the shape \(5, 2\), not \(5, 3\)."):
         start(points, init=np.zeros((5, 3), np.float32))
     with pytest.raises(ValueError, match=r"The state of t-SNE must have the shape \(2, 5\), not \(2, 4\)."):
         start(points, state=start(points[:4]).state())
