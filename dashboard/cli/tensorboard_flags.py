@@ -62,7 +62,7 @@ FLAGS: Final = {
     "load_fast": Flag(why="there is one way to read, and it is fast"),
     "extra_data_server_flags": Flag(why="there is no data server"),
     "grpc_creds_type": Flag(why="there is no data server"),
-    "max_reload_threads": Flag(why="all cores read"),
+    "max_reload_threads": Flag(why="all processor cores are used"),
     "reload_task": Flag(why="a thread follows the log directory"),
     "reload_multifile": Flag(why="all files of a run are followed"),
     "reload_multifile_inactive_secs": Flag(why="all files of a run are followed, however old"),
@@ -70,7 +70,7 @@ FLAGS: Final = {
     "generic_data": Flag(why="all panels read the same way"),
     "grpc_data_provider": Flag(why="data of a gRPC server cannot be read; give --logdir", loses=True),
     "db": Flag(why="databases cannot be read; give --logdir", loses=True),
-    "db_import": Flag(why="databases cannot be made; give --logdir", has_value=False, loses=True),
+    "db_import": Flag(why="databases cannot be created; give --logdir", has_value=False, loses=True),
 }
 """All of TensorBoard's options, by name."""
 

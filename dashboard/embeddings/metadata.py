@@ -128,7 +128,9 @@ def length_problems(lines: int, row_count: int) -> list[Problem]:
         said = f"the last {counted(missing, 'point')} {'has' if missing == 1 else 'have'} none"
     else:
         said = f"the last {counted(lines - row_count, 'line')} {'is' if lines - row_count == 1 else 'are'} left out"
-    message = f"There is metadata for {counted(lines, 'point')}, and there are {count(row_count)} points: {said}."
+    message = (
+        f"There is metadata for {counted(lines, 'point')}, but the embedding has {counted(row_count, 'point')}: {said}."
+    )
     return [Problem("metadata length", message, abs(lines - row_count))]
 
 

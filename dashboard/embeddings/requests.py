@@ -37,10 +37,10 @@ RowsKey = Annotated[str | None, Query(max_length=64, description="A set of point
 JobKey = Annotated[str, Query(alias="job", max_length=64)]
 SomeJobKey = Annotated[str | None, Query(alias="job", max_length=64)]
 PictureIndex = Annotated[
-    int | None, Query(alias="frame", ge=0, le=1 << 20, description="Of the job's pictures; the last if not given.")
+    int | None, Query(alias="frame", ge=0, le=1 << 20, description="Which of the job's views; the last if not given.")
 ]
 Components = Annotated[
-    str | None, Query(max_length=64, description="Columns of the picture that are shown, such as 0,1,2.")
+    str | None, Query(max_length=64, description="Columns of the view that are shown, such as 0,1,2.")
 ]
 
 

@@ -440,7 +440,7 @@ def test_others_are_answered_while_a_page_waits_and_a_job_runs(live: Live) -> No
             422,
             "Parameter 'rows' must be comma-separated",
         ),
-        ("labels", {"id": ID, "name": "animal", "rows": "-1"}, 404, "expected a number from 0 to 5, got -1."),
+        ("labels", {"id": ID, "name": "animal", "rows": "-1"}, 404, "The embedding has 6 points; expected a number"),
         ("table", {"id": ID, "limit": 501}, 422, "Parameter 'limit': Input should be less than or equal to 500."),
         ("table", {"id": ID, "sort": "nothing"}, 404, "'words' has no column 'nothing'"),
         ("table", {"id": ID, "rows_of": "f" * 32}, 404, "This selection no longer exists."),
@@ -494,7 +494,7 @@ def test_what_a_caller_got_wrong(
         ("job", {"job": "x", "action": "pause"}, 404, "This computation no longer exists."),
         ("job", {"job": "x", "action": "explode"}, 422, "The request is not understood: Invalid enum value 'explode'"),
         ("rows", {"id": ID, "rows": "!"}, 422, "The rows are not base64 of uint32"),
-        ("rows", {"id": ID, "rows": "////fw=="}, 422, "expected a number from 0 to 5, got 2,147,483,647."),
+        ("rows", {"id": ID, "rows": "////fw=="}, 422, "The embedding has 6 points; expected a number"),
         ("labels", {"id": ID, "name": "animal", "rows": list(range(2001))}, 422, "The request is not understood"),
     ],
 )

@@ -43,12 +43,12 @@ def test_the_number_of_lines_goes_before_the_rule() -> None:
         (
             "a\nb\n",
             ["a", "b", "", ""],
-            "There is metadata for 2 points, and there are 4 points: the last 2 points have none.",
+            "There is metadata for 2 points, but the embedding has 4 points: the last 2 points have none.",
         ),
         (
             "a\nb\nc\nd\ne\nf\n",
             ["a", "b", "c", "d"],
-            "There is metadata for 6 points, and there are 4 points: the last 2 lines are left out.",
+            "There is metadata for 6 points, but the embedding has 4 points: the last 2 lines are left out.",
         ),
     ],
 )  # fmt: skip
@@ -74,7 +74,7 @@ def test_csv_json_and_parquet() -> None:
     stream = io.BytesIO()
     pl.DataFrame({"n": ["a", "b"], "k": [1, 2]}).write_parquet(stream)
     assert seen(stream.getvalue(), 3, "m.parquet")[1] == [
-        "There is metadata for 2 points, and there are 3 points: the last 1 point has none."
+        "There is metadata for 2 points, but the embedding has 3 points: the last 1 point has none."
     ]
     assert seen(b"junk", 3, "m.parquet")[0] == {}
 
