@@ -344,7 +344,7 @@ def test_run_metadata_opens_and_downloads_as_chrome_json() -> None:
         ("window", {"id": ID, "start": 0, "end": 5, "width": 1, "lanes": "0,x"}, 422, "comma-separated numbers"),
         ("window", {"id": ID, "start": 0, "end": 5, "width": 1, "lanes": "9"}, 404, "has 2 lanes"),
         ("window", {"id": ID, "start": 0, "end": 5, "width": 1, "lanes": "0," * 2_001 + "0"}, 422, "at most 2000"),
-        ("counters", {"id": ID, "start": 0, "end": 5, "width": 1, "counters": "1"}, 404, "has 1 counters"),
+        ("counters", {"id": ID, "start": 0, "end": 5, "width": 1, "counters": "1"}, 404, "has 1 counter;"),
         ("slice", {"id": ID, "index": 4}, 404, "The trace has 4 slices; expected a number from 0 to 3, got 4."),
         ("slice", {"id": ID, "index": -1}, 404, "expected a number from 0 to 3, got -1"),
         ("search", {"id": ID, "q": "("}, 200, ""),

@@ -437,7 +437,7 @@ def test_a_window_of_other_tools_traces_survives_its_export(
         ("area", {"start": 0, "end": 5, "top": 0}, 422, "Parameter 'top'"),
         ("export", {"start": 9, "end": 5}, 422, "not after its start at 9 ns"),
         ("export", {"start": 0, "end": 5, "lanes": "x"}, 422, "comma-separated numbers"),
-        ("export", {"start": 0, "end": 5, "counters": "1"}, 404, "has 1 counters"),
+        ("export", {"start": 0, "end": 5, "counters": "1"}, 404, "has 1 counter;"),
     ],
 )
 def test_what_is_asked_wrongly_is_answered_with_a_sentence(
