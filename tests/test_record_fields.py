@@ -49,7 +49,7 @@ def test_records_whose_fields_are_as_declared() -> None:
         ({"parts": "ab"}, "parts is 'ab', expected a tuple of Part"),
         ({"parts": [Part("b", "ns")]}, "parts is [Part(name='b', unit='ns')], expected a tuple of Part"),
         ({"parts": (Part("a", "ns"), "b")}, "parts[1] is 'b', expected Part"),
-        ({"parts": (Part("a", "seconds"),)}, "parts[0].unit is 'seconds', expected one of 'ns', 'bytes'"),
+        ({"parts": (Part("a", "seconds"),)}, "parts[0].unit is 'seconds', expected one of 'ns', 'bytes'"),  # type: ignore[arg-type]
         ({"pair": (1, "2")}, "pair[1] is '2', expected float"),
         ({"pair": (1, 2, 3)}, "pair is (1, 2, 3), expected a tuple of int, float"),
         ({"act": "abs"}, "act is 'abs', expected a function or None"),
