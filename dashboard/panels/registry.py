@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable
 from importlib import import_module
-from pathlib import Path
 from typing import Final
 
 from stepscope.dashboard.panels.base import Panel
@@ -48,24 +47,26 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 def check_panel(panel: Panel) -> None:
     """Raise ValueError with a sentence if a panel of another distribution declares something not allowed."""
-    if not isinstance(panel.name, str) or not _NAME.fullmatch(panel.name):
+    if not _NAME.fullmatch(panel.name):
         raise ValueError(f"the name {panel.name!r} is not valid: use a-z, 0-9 and _, such as 'spectrum'")
     if panel.name in ROUTES:
         raise ValueError(f"the name {panel.name!r} is reserved for /api/{panel.name}; choose another")
-    if not isinstance(panel.title, str) or not panel.title.strip():
+    if not panel.title.strip():
         raise ValueError(f"the title must be a non-empty string (shown on the tab), got {panel.title!r}")
-    for field in ("settings", "kinds", "companions", "recognizers"):
-        if not isinstance(getattr(panel, field), tuple):
-            raise ValueError(f"{field} is {getattr(panel, field)!r}, not a tuple")
     for setting in panel.settings:
         if not setting.name.startswith(f"{panel.name}."):
             raise ValueError(f"the setting {setting.name!r} does not begin with '{panel.name}.'")
     for path in panel.uploads:
         if not path.startswith(f"/api/{panel.name}/"):
             raise ValueError(f"uploads has {path!r}, which does not begin with '/api/{panel.name}/'")
-    re.compile(panel.tag_ending)
-    if panel.web is not None and not (Path(panel.web) / "index.js").is_file():
-        raise ValueError(f"the web folder {Path(panel.web).name!r} has no index.js")
+    try:
+        re.compile(panel.tag_ending)
+    except re.error as error:
+        raise ValueError(f"tag_ending is {panel.tag_ending!r}, expected a regular expression: {error}") from error
+    if panel.web is None and type(panel).layout is Panel.layout:
+        raise ValueError("it has neither web, a folder with index.js, nor a layout of its own")
+    if panel.web is not None and not (panel.web / "index.js").is_file():
+        raise ValueError(f"the web folder {panel.web.name!r} has no index.js")
 
 
 OTHERS: Final = Extensions(

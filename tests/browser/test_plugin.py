@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from stepscope.summary import SummaryWriter
 from tests.browser.chromium import PATIENCE_MS
-from tests.extending_chapters import files_of
+from tests.extending_chapters import files_of, install
 from tests.plugin_distributions import points_of, write_distribution
 
 pytestmark = pytest.mark.browser
@@ -289,3 +289,25 @@ def test_the_first_plug_in_of_the_documentation_works_as_it_stands(
     page.keyboard.press("s")
     expect(cells).to_have_text(["a", "loss", "0.03226"])
     expect(page).to_have_url(re.compile("latest.steps=off"))
+
+
+def test_the_panel_in_python_alone_of_the_documentation_works_as_it_stands(
+    page: Page, logdir: Path, serving: Callable[[Path], str], log: Callable[..., None], site: Path
+) -> None:
+    install("A panel in Python alone", site, "stepscope-points")
+    log("a", range(0, 30, 10))
+    log("b", range(0, 20, 10))
+    page.goto(f"{serving(logdir)}?tab=points")
+    rows = page.locator("#points-table tr")
+    expect(rows).to_have_text(["a3", "b2"])
+    slider = page.get_by_role("slider", name="Minimum number of points")
+    box = slider.locator("xpath=../..").bounding_box()
+    assert box is not None
+    assert box["width"] > 60
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    expect(rows).to_have_text(["a3"])
+    expect(page).to_have_url(re.compile(r"points\.least=3"))
+    log("b", range(20, 60, 10))
+    expect(rows).to_have_text(["a3", "b6"])
+    assert page.locator("#panel").evaluate("(panel) => panel.scrollWidth - panel.clientWidth") == 0

@@ -181,6 +181,11 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
         (GOOD.replace("weather.rain", "rain.weather"), "the setting 'rain.weather' does not begin with 'weather.'"),
         (GOOD.replace('("weather",)', '"weather"'), "kinds is 'weather', expected a tuple of str"),
         (GOOD.replace('/ "web"', '/ "www"'), "the web folder 'www' has no index.js"),
+        (GOOD.replace("    web = ", "    # "), "it has neither web, a folder with index.js, nor a layout of its own"),
+        (
+            GOOD.replace("    web = ", "    tag_ending = '('\n    web = "),
+            "tag_ending is '(', expected a regular expression: missing ), unterminated subpattern at position 0",
+        ),
     ],
 )
 def test_a_panel_that_cannot_be_taken_is_left_out_and_named(plugins: Path, source: str, reason: str) -> None:
@@ -275,6 +280,9 @@ class Thief(Panel):
     name = "thief"
     title = "Thief"
 
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        return html.Div()
+
     def register(self, app: Dash, live: Live) -> None:
         app.callback(Output("a", "children"), Input("c", "children"))(str)
 
@@ -298,6 +306,9 @@ class Fog(Panel):
     name = "fog"
     title = "Fog"
     settings = (text("fog.where", ""),)
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        return html.Div()
 
     def register(self, app: Dash, live: Live) -> None:
         @app.callback(Output("good", "children"), Input("b", "children"))
