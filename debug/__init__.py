@@ -79,7 +79,7 @@ def watch(
         model: a `torch.nn.Module`; a `keras.Model`, on PyTorch, JAX or TensorFlow; or a function that performs one step
             on JAX or NumPy arrays, which is then called through the watcher.
         where: the run's folder, or the run's writer, which then stays open.
-        every: record one in this many steps.
+        every: record every N-th step.
         tensors: "health" writes statistics of each value, "histogram" adds a histogram, "full" adds the value itself.
         include: names of modules and parameters, each with everything below it, or compiled regular expressions; all by
             default.
@@ -104,7 +104,7 @@ def watch(
         every_file: whether stacks and sources include files of libraries, not only those of the program.
         also_tfdbg: whether to also write a dump in the format of TensorFlow's debugger, into the run's folder
             ``tfdbg``, which TensorBoard's Debugger opens. It is not limited by ``budget``.
-        enabled: False leaves the model alone and writes nothing, for programs that make this a setting.
+        enabled: False leaves the model alone and writes nothing, so that a flag of the program can turn watching off.
 
     Raises:
         TypeError, ValueError: an argument is invalid.
@@ -190,7 +190,7 @@ def catch(
         raise ValueError(f'then must be "raise" or "skip", got {then!r}')
     for each in also:
         if not (hasattr(each, "state_dict") and hasattr(each, "load_state_dict")):
-            raise TypeError(f"also must have objects with state_dict and load_state_dict, got {type(each).__name__}")
+            raise TypeError(f"also must contain objects with state_dict and load_state_dict, got {type(each).__name__}")
     repeatable = None if watcher.repeatable is None else watcher.repeatable(function, also)
     return Caught(function, repeatable, then, save=save)
 

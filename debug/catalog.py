@@ -203,7 +203,7 @@ class Catalog:
             text = "".join(linecache.getlines(path))
             size = len(text.encode(errors="replace"))
             if size > MOST_SOURCE_BYTES or self._source_bytes + size > MOST_SOURCES_BYTES:
-                self.note(f"The text of {shown} is not kept: it has {size:,} bytes.")
+                self.note(f"The text of {shown} is not kept: it is {size:,} bytes.")
             elif text:
                 self._source_bytes += size
                 self._new.sources.append(DebugSource(path=shown, text=text))

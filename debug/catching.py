@@ -160,7 +160,7 @@ class Caught:
         folder = recorder.writer.folder.child(FOLDER)
         for ending, array in arrays.items():
             if array.nbytes > MOST_SAVED_BYTES:
-                recorder.catalog.note(f"{bad.name}{ending} of step {step} is not saved: it has {array.nbytes:,} bytes.")
+                recorder.catalog.note(f"{bad.name}{ending} of step {step} is not saved: it is {array.nbytes:,} bytes.")
                 continue
             folder.replace(f"step_{step}_{stem}{ending}.npy", npy_bytes(array))
         if bad.value.nbytes <= MOST_SAVED_BYTES:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stepscope.debug.live import Frame, LiveTensors, ShownTensor, matches
 from stepscope.debug.pictures import GAP, NOT_FINITE, pixels
 from stepscope.debug.showing import LIVE
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.full_install import needs_extra
 from stepscope.summary.writer import SummaryWriter
@@ -46,7 +47,7 @@ class FrameSink:
 
     Args:
         names: which arrays: names in which * and ? stand for any characters, separated by commas.
-        every: take one in this many steps.
+        every: take every N-th step.
         live: the source of frames; this process's `show` by default.
 
     Raises:
@@ -70,7 +71,12 @@ class FrameSink:
             return
         if frame.left_out and not self._has_said_left_out:
             self._has_said_left_out = True
-            _log.warning("%d shown arrays have no room in a frame. Choose some by `names`.", frame.left_out)
+            arrays = counted(
+                frame.left_out,
+                "shown array does not fit in a frame and is",
+                "shown arrays do not fit in a frame and are",
+            )
+            _log.warning("%s left out. Select fewer with `names`.", arrays)
         try:
             self._write(frame, shown)
         except Exception as error:
@@ -103,7 +109,7 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
     Args:
         path: the file; its extension determines the format.
         names: which arrays: names in which * and ? stand for any characters, separated by commas.
-        every: one in this many steps is a picture of the film.
+        every: show every N-th step in the film.
         rate: frames per second.
 
     Raises:
@@ -143,7 +149,10 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
         picture, left_out = sheet(frame, shown)
         if left_out and not self._has_left_out:
             self._has_left_out = True
-            _log.warning("The film %s has no room for %s. Choose some by `names`.", self._path, ", ".join(left_out))
+            names = ", ".join(left_out)
+            _log.warning(
+                "Left out of the film %s, where they do not fit: %s. Select fewer with `names`.", self._path, names
+            )
         if self._size is None:
             # Codecs accept only even sizes.
             self._size = (picture.width + picture.width % 2, picture.height + picture.height % 2)
@@ -168,7 +177,7 @@ class record_images(FrameSink):  # noqa: N801
     Args:
         writer: the run's writer.
         names: which arrays: names in which * and ? stand for any characters, separated by commas.
-        every: write one in this many steps.
+        every: write every N-th step.
     """
 
     def __init__(self, writer: SummaryWriter, *, names: str = "*", every: int = 100, live: LiveTensors = LIVE) -> None:
@@ -246,7 +255,9 @@ class _Gif:
         from PIL import Image
 
         if (len(self._pictures) + 1) * picture[..., 0].size > MOST_WAITING_BYTES:
-            raise UserError(f"the film {self._path} is full after {len(self._pictures)} frames. Use a larger `every`.")
+            raise UserError(
+                f"the film {self._path} is full after {counted(len(self._pictures), 'frame')}. Use a larger `every`."
+            )
         self._pictures.append(Image.fromarray(picture).quantize(64))
 
     def close(self) -> None:

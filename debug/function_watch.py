@@ -95,7 +95,9 @@ class FunctionTraining:
 
     def __init__(self, watcher: FunctionWatcher, also: Sequence[Any] = ()) -> None:
         if also:
-            raise ValueError("also is for PyTorch; for a function, its arguments are restored")
+            raise ValueError(
+                "also works only with PyTorch; otherwise, the arguments of a step are restored. Leave it out."
+            )
         self.recorder: Final = watcher.recorder
         self._watcher: Final = watcher
         self._put_back: Callable[[], None] = _nothing

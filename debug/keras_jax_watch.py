@@ -64,5 +64,8 @@ def keras_jax_watcher(model: Any, recorder: Recorder, settings: Settings, *, own
         ValueError: the model is not compiled, or not built.
     """
     if getattr(model, "optimizer", None) is None or not model.built:
-        raise ValueError("a model of Keras on JAX must be built and compiled before it is watched")
+        raise ValueError(
+            "a Keras model on JAX must be built and compiled first: call model.build() and model.compile() before"
+            " watch()"
+        )
     return KerasJaxWatcher(model, recorder, settings, owns_writer=owns_writer)

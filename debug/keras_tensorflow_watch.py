@@ -166,10 +166,13 @@ def keras_tensorflow_watcher(
         ValueError: the model is not compiled or not built, or runs several steps at once or on several devices.
     """
     if getattr(model, "optimizer", None) is None or not model.built:
-        raise ValueError("a model of Keras on TensorFlow must be built and compiled before it is watched")
+        raise ValueError(
+            "a Keras model on TensorFlow must be built and compiled first: call model.build() and model.compile()"
+            " before watch()"
+        )
     if model.steps_per_execution != 1 or model.distribute_strategy.num_replicas_in_sync != 1:
         raise ValueError(
-            "a model of Keras on TensorFlow is watched a step at a time: expected steps_per_execution=1 and one"
+            "a Keras model on TensorFlow is watched one step at a time: expected steps_per_execution=1 and one"
             f" replica, got {model.steps_per_execution} and {model.distribute_strategy.num_replicas_in_sync}"
         )
     if not model.optimizer.built:

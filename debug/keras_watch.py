@@ -42,4 +42,4 @@ def watch_keras(
             of_tensorflow.repeatable = lambda _, also: FunctionTraining(of_tensorflow, also)
             return of_tensorflow
         case other:
-            raise TypeError(f"a model of Keras can be watched on PyTorch, JAX and TensorFlow, got {other}")
+            raise TypeError(f"a Keras model can be watched on PyTorch, JAX and TensorFlow, got {other}")

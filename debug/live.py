@@ -113,7 +113,7 @@ class Sink(Protocol):
 
     @property
     def every(self) -> int:
-        """Take one in this many steps."""
+        """Take every N-th step."""
         ...
 
     def take(self, frame: Frame) -> None:

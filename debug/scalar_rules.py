@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from stepscope.summary.counts import counted
 from stepscope.summary.debugger.model import Alert
 
 Points = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -103,7 +104,7 @@ def loss_spike(curves: Curves) -> list[Alert]:
         if not is_loss(tag):
             continue
         for place in _onsets(~np.isfinite(values)):
-            text = f"is {values[place]}, where a finite number is expected"
+            text = f"is {values[place]}; expected a finite number"
             found.append(_alert("loss_spike", int(steps[place]), tag, text, value=float(values[place])))
         finite_steps, finite = _finite((steps, values))
         if len(finite) <= _SPIKE_WINDOW:
@@ -165,8 +166,8 @@ def class_imbalance(curves: Curves) -> list[Alert]:
     (step, high), (_, low) = seen[most], seen[least]
     if high <= _IMBALANCE * low:
         return []
-    text = f"was seen {high:,.0f} times, and the class {least} {low:,.0f} times: over 10 times as often"
-    return [_alert("class_imbalance", step, f"the class {most}", text, most=high, least=low)]
+    text = f"has {counted(int(high), 'example')}, more than 10 times as many as class {least} with {low:,.0f}"
+    return [_alert("class_imbalance", step, f"class {most}", text, most=high, least=low)]
 
 
 SCALAR_RULES: Final = (

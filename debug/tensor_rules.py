@@ -122,7 +122,8 @@ def _counts(figures: Mapping[str, float]) -> str:
     counts = [f"{figures[figure]:,.0f} {name}" for figure, name in names if figures[figure] > 0]
     if not counts:
         return "elements that are not finite"
-    return f"{' and '.join(counts)} of {figures['size']:,.0f} elements"
+    elements = "element" if figures["size"] == 1 else "elements"
+    return f"{' and '.join(counts)} of {figures['size']:,.0f} {elements}"
 
 
 TENSOR_RULES: Final = (
@@ -132,14 +133,15 @@ TENSOR_RULES: Final = (
         f"{_SAGEMAKER} for exploding_tensor: any",
         lambda tensor: True,
         _not_finite,
-        lambda tensor, figures: f"has {_counts(figures)}, where all should be finite",
+        lambda tensor, figures: f"has {_counts(figures)}; all should be finite",
         ("size", "nan", "positive_infinity", "negative_infinity"),
         trait=makes_masks,
     ),
     TensorRule(
         "exploding",
-        "The absolute mean is over 1,000 times its running mean (a tenth for the newest, at least three before), or in"
-        " 16 or 8 bits an element is within a factor of two of the largest number.",
+        "The absolute mean is over 1,000 times its running mean (exponential, with weight 0.1 for the newest value,"
+        " after at least three values); or, in a 16- or 8-bit type, an element is within a factor of two of the type's"
+        " maximum.",
         "Stepscope's own",
         lambda tensor: not is_operation(tensor) and tensor.phase in ("forward", "backward", "update", "parameter"),
         _exploding,
@@ -157,7 +159,7 @@ TENSOR_RULES: Final = (
         f"{_SAGEMAKER} for vanishing_gradient; three times is Stepscope's own",
         lambda tensor: tensor.phase == "backward" and not is_operation(tensor),
         lambda found: (found.figure("absolute_mean") < 1e-7) & (found.figure("zeros") < found.figure("size")),
-        lambda tensor, figures: f"has an absolute mean of {figures['absolute_mean']:.3g}, where 1e-7 is the least",
+        lambda tensor, figures: f"has an absolute mean of {figures['absolute_mean']:.3g}, below the limit of 1e-7",
         ("absolute_mean",),
         patience=3,
     ),
@@ -167,7 +169,7 @@ TENSOR_RULES: Final = (
         "Stepscope's own, because the share of single units is not recorded",
         _relu_like,
         lambda found: found.figure("zeros") >= 0.95 * np.maximum(found.figure("size"), 1),
-        lambda tensor, figures: f"is {figures['zeros'] / figures['size']:.1%} zeros, where under 95% is expected",
+        lambda tensor, figures: f"is {figures['zeros'] / figures['size']:.1%} zeros; expected under 95%",
         ("zeros", "size"),
         patience=3,
     ),
@@ -209,7 +211,7 @@ TENSOR_RULES: Final = (
         lambda tensor: tensor.phase == "update",
         _update_ratio,
         lambda tensor, figures: (
-            f"is {figures['l2'] / (figures['parameter_l2'] + 1e-9):.3g} times its parameter, where 1e-8 to 10 are usual"
+            f"is {figures['l2'] / (figures['parameter_l2'] + 1e-9):.3g} times its parameter; expected 1e-8 to 10"
         ),
         ("l2", "parameter_l2"),
         patience=3,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.debug.rules import stretches
 from stepscope.debug.tensor_names import base_name, called, is_operation, makes_masks
+from stepscope.summary.counts import counted
 from stepscope.summary.debugger.model import (
     COLUMN,
     FIGURES,
@@ -44,20 +45,27 @@ class Input:
     """An input of an operation."""
 
     tensor: int
+    """Number of its tensor in `DebugData.tensors`."""
     observation: int
     """Its last observation before the operation ran."""
     bad: bool
+    """Whether it was non-finite."""
     figures: dict[str, float]
+    """Its statistics in `stepscope.summary.debugger.model.FIGURES`."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The first non-finite value."""
+    """Result of `first_bad`: the first non-finite value, the operation and line that produced it, and its inputs."""
 
     observation: int
+    """Its number in the order of `DebugData.observations`."""
     tensor: int
+    """Number of its tensor in `DebugData.tensors`."""
     step: int
+    """The step in which it was observed."""
     part: Part
+    """Whether the operation produced it from finite inputs or received it from a non-finite one."""
     figures: dict[str, float]
     """The statistics in `stepscope.summary.debugger.model.FIGURES`."""
     inputs: tuple[Input, ...]
@@ -217,7 +225,7 @@ def _sentence(
     names = (("nan", "NaN"), ("positive_infinity", "+Inf"), ("negative_infinity", "-Inf"))
     counts = " and ".join(f"{figures[figure]:,.0f} {name}" for figure, name in names if figures[figure] > 0)
     counts = counts or "elements that are not finite"
-    of = f" of {figures['size']:,.0f} elements" if figures["size"] >= 0 else ""
+    of = f" of {counted(int(figures['size']), 'element')}" if figures["size"] >= 0 else ""
     where = f", {_place(frame)}" if frame is not None else ""
     dtype = f" ({tensor.dtype})" if tensor.dtype else ""
     cause = _cause(data, tensor, part, inputs)
@@ -227,17 +235,22 @@ def _sentence(
 
 def _cause(data: DebugData, tensor: WatchedTensor, part: Part, inputs: tuple[Input, ...]) -> str:
     if part == "propagator":
-        bad = " and ".join(called(data.tensors[found.tensor]) for found in inputs if found.bad)
-        return f"It was given {bad}, which was not finite either."
+        bad = [called(data.tensors[found.tensor]) for found in inputs if found.bad]
+        return f"It received {' and '.join(bad)}, which {'was' if len(bad) == 1 else 'were'} already non-finite."
     if part == "producer":
-        return f"It made them: its inputs were finite ({'; '.join(_range(data, found) for found in inputs)})."
+        return f"It produced them: its inputs were finite ({'; '.join(_range(data, found) for found in inputs)})."
     match tensor.phase:
         case "parameter":
-            return "A step before, which was not recorded, made the weights bad: record every step, or keep a ring."
+            return (
+                "An earlier, unrecorded step produced the bad weights: record every step (every=1) or keep the last "
+                "steps (ring=N)."
+            )
         case "forward" if tensor.op_type == "input":
             if any(is_operation(other) for other in data.tensors):
-                return "It came from outside: look at the batch."
-            return "It came from outside, or from an operation between modules: look at the batch, or use catch()."
+                return "It came from outside the model: check the batch."
+            return (
+                "It came from outside the model, or from an operation between modules: check the batch, or use catch()."
+            )
         case "eager" | "graph" if not inputs:
             return "Its inputs are not in the dump."
         case _ if inputs:

@@ -224,12 +224,12 @@ class Watcher(ABC):
         """Run a step, if a step function is watched.
 
         Raises:
-            TypeError: a model is watched, which is trained as it is.
+            TypeError: a model is watched; call the model itself.
         """
-        raise TypeError(f"a {type(self).__name__} is not called: train the model as it is")
+        raise TypeError(f"a {type(self).__name__} cannot be called: call the model itself as usual")
 
     def skip(self) -> None:
-        """Go on to the next step, of which nothing more is observed."""
+        """Advance the step number without observing anything."""
         self._step += 1
 
     @abstractmethod
@@ -284,5 +284,5 @@ class Watcher(ABC):
         """Return whether a whole value of so many bytes is written; the recording notes each that is not."""
         if size <= MOST_VALUE_BYTES:
             return True
-        self.recorder.catalog.note(f"{name} is not written whole, only what was measured of it: it has {size:,} bytes.")
+        self.recorder.catalog.note(f"{name} is not written whole, only what was measured of it: it is {size:,} bytes.")
         return False

@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 from stepscope.profiler.session import Recording
 from stepscope.profiler.trace_files import TRACE_SUFFIX, write_trace
 from stepscope.summary.bounded_messages import parse
+from stepscope.summary.counts import counted
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, header, masked_crc
 from stepscope.summary.writer import SummaryWriter
@@ -243,7 +244,8 @@ def _copy_step_stats(stored: IO[bytes], size: int, logdir: Path, tag_suffix: str
         if writer is not None:
             writer.close()
     if refused:
-        notes.append(f"{refused:,} events of the answer were not StepStats and were left out")
+        events = counted(refused, "event of the answer that was", "events of the answer that were")
+        notes.append(f"left out {events} not StepStats")
     return copied
 
 

@@ -173,9 +173,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise RefusalError(
-                415, f"the body is {kind[:80] or 'of no type'}. Expected Content-Type: application/json."
-            )
+            found = f"is {kind[:80]}" if kind else "has no Content-Type"
+            raise RefusalError(415, f"the body {found}. Expected Content-Type: application/json.")
         if "Transfer-Encoding" in self.headers or not self._unread:
             raise RefusalError(411, "the length of the body is not known. Expected a Content-Length above 0.")
         if self._unread > MOST_REQUEST_BYTES:

@@ -16,6 +16,7 @@ from stepscope.profiler.capture_request import CaptureRequest
 from stepscope.profiler.process import Profile
 from stepscope.profiler.schedules import ProfilerAction
 from stepscope.profiler.session import Recording
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 
 STEP_PATIENCE_S: Final = 1.0
@@ -160,7 +161,10 @@ class RequestedProfile(Profile):
     def _notes(self) -> list[str]:
         steps = self._request.steps
         if steps is not None and self._steps_seen < steps:
-            return [f"{self._steps_seen} of the {steps} steps were over within {self._request.seconds:g} s"]
+            return [f"only {self._steps_seen} of {counted(steps, 'step')} ended within {self._request.seconds:g} s"]
         if not self._follows_steps:
-            return [f"no step began within {STEP_PATIENCE_S:g} s, so the recording began and ended amid the program"]
+            return [
+                f"no step began within {STEP_PATIENCE_S:g} s, so the recording does not start and end at step "
+                "boundaries"
+            ]
         return []

@@ -76,7 +76,7 @@ def checked_request(request: CaptureRequest) -> CaptureRequest:
         UserError: it specifies neither a duration nor a number of steps, or a collector is unknown or repeated.
     """
     if request.duration_ms is None and request.steps is None:
-        raise UserError(f"the request says neither duration_ms nor steps. Expected JSON such as {EXAMPLE}.")
+        raise UserError(f"the request has neither duration_ms nor steps. Expected JSON such as {EXAMPLE}.")
     names = request.collectors or []
     known = all_collectors() if names else {}
     unknown = [name for name in names if name not in known]

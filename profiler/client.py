@@ -270,7 +270,7 @@ class Client:
 
     def _broken(self, error: object) -> CaptureError:
         if self._cancelled.is_set():
-            return CaptureError("cancelled", f"the recording of {self.address} was cancelled.")
+            return CaptureError("cancelled", f"the recording of {self.address} was canceled.")
         return CaptureError("answer", f"{self.address} ended early: {error}. Has the program ended?")
 
     def _refused(self, answer: http.client.HTTPResponse) -> CaptureError:

@@ -11,23 +11,28 @@ from stepscope.profiler.collectors.registry import make_collector
 
 @dataclass(frozen=True)
 class ProfilerOptions:
-    """The options of TensorFlow's profiler, with its names and defaults.
+    """What to record; names and defaults match ``tf.profiler.experimental.ProfilerOptions``.
+
+    Args:
+        host_tracer_level: 0 for only steps and garbage collections, 1 for scopes too, 2 or 3 also for memory and CPU as
+            counters.
+        python_tracer_level: 1 for every call of a Python function.
+        device_tracer_level: 1 for kernels and copies, through PyTorch's profiler if the program uses PyTorch, otherwise
+            through CUPTI if installed, and for the device's counters; nothing if there is no device.
+        delay_ms: milliseconds at the beginning that are discarded, so that several processes can begin at the same
+            time.
+        more_collectors: names of collectors to use in addition to those chosen by the levels, such as one added by a
+            plug-in.
 
     Raises:
         ValueError: a level is invalid, or the delay is negative.
     """
 
     host_tracer_level: int = 2
-    """0: no scopes, only steps and garbage collections; 1: scopes too; 2 and 3: also memory and CPU as counters."""
     python_tracer_level: int = 0
-    """1: every call of a Python function."""
     device_tracer_level: int = 1
-    """1: kernels and copies, through PyTorch's profiler if the program uses PyTorch, otherwise through CUPTI if
-    installed, and the device's counters; nothing if there is no device."""
     delay_ms: int | None = None
-    """Milliseconds at the beginning that are discarded, so that several processes can begin at the same time."""
     more_collectors: Sequence[str] = ()
-    """Names of collectors to use in addition to those chosen by the levels, such as one added by a plug-in."""
 
     def __post_init__(self) -> None:
         for name, most in (("host_tracer_level", 3), ("python_tracer_level", 1), ("device_tracer_level", 1)):

@@ -180,10 +180,11 @@ def step(next_step: int | None = None) -> None:
 
 
 class annotate:  # noqa: N801 - used like a function, as a context manager or a decorator
-    """Names the code that runs inside: ``with annotate("forward"):``, or ``@annotate("forward")`` above a function.
+    """Show a block or function as a named slice in recordings.
 
-    Scopes can be nested and used in any thread. Keyword arguments are shown with the scope: numbers and strings as they
-    are, anything else as its `str`. Enter an object in only one place at a time.
+    Use it as ``with annotate("forward"):``, or as ``@annotate("forward")`` above a function. Scopes can be nested and
+    used in any thread. Keyword arguments are shown with the scope: numbers and strings as they are, anything else as
+    its `str`. Do not enter the same object twice at the same time.
     """
 
     __slots__ = ("_args", "_end", "_name", "_now", "_scopes")

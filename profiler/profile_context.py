@@ -126,7 +126,7 @@ class ProfileContext:
     def __enter__(self) -> Self:
         if self._enabled:
             if self._inside:
-                raise RuntimeError("this ProfileContext is entered already: leave it first, or make another")
+                raise RuntimeError("this ProfileContext is already active: exit it first, or create another")
             self._inside = True
             self._begin_step()
         return self
@@ -151,7 +151,7 @@ class ProfileContext:
         if not self._enabled:
             return
         if not self._inside:
-            raise RuntimeError("step() counts inside the context only: with ProfileContext(...) as context: ...")
+            raise RuntimeError("step() must be called inside the context: with ProfileContext(...) as context: ...")
         self._end_recording(keep=True)
         if self._step in self._dump_steps or self._dump_asked:
             self._dump()
@@ -229,7 +229,7 @@ class ProfileContext:
 
     def _begin_recording(self) -> None:
         if self._traced >= MOST_TRACED_STEPS:
-            _logger.warning("step %d is not traced: %d steps were, which is the most", self._step, self._traced)
+            _logger.warning("step %d is not traced: the limit of %d steps is reached", self._step, self._traced)
             return
         scratch = TemporaryDirectory(prefix="stepscope-")
         if self._recorder.begin(self._step, scratch.name):

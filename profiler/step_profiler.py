@@ -159,7 +159,7 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in ("show_name_regexes", "hide_name_regexes"):
         patterns = options.get(name, ())
         if isinstance(patterns, str) or not all(isinstance(pattern, str) for pattern in patterns):
-            raise ValueError(f"the option {name} must be several regular expressions, got {patterns!r}")
+            raise ValueError(f"the option {name} must be a list of regular expressions, got {patterns!r}")
         for pattern in patterns:
             try:
                 re.compile(pattern)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from stepscope.summary.counts import counted
 from stepscope.summary.records import length_of_record
 from stepscope.summary.storage import AppendFile
 
@@ -67,7 +68,7 @@ class Backlog:
                 length = length_of_record(piece, begin)
                 begin, end = begin + length, end + length
                 events += end > seen
-        return f"{events:,} events ({self.size - seen:,} bytes)"
+        return f"{counted(events, 'event')} ({counted(self.size - seen, 'byte')})"
 
     def _add(self, piece: bytes | memoryview) -> None:
         if piece:

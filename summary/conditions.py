@@ -100,7 +100,7 @@ class ConditionParser(ABC, Generic[C]):
         return True
 
     def take_one(self, kinds: tuple[str, ...], what: str) -> Token:
-        """Consume and return a token of these kinds that is no keyword; the error says that ``what`` was expected."""
+        """Consume and return a token of these kinds that is not a keyword; the error says ``what`` was expected."""
         token = self.peek()
         if token is None or token.kind not in kinds or (token.kind == "word" and token.text in self.keywords):
             raise self.expected(what)
@@ -112,7 +112,7 @@ class ConditionParser(ABC, Generic[C]):
         token = self.peek()
         if token is None and self._tokens:
             return self.error(f'incomplete: expected {what} after "{self._tokens[-1].text}"')
-        found = "it ends" if token is None else f"{token.text!r} stands at character {token.at + 1}"
+        found = "the expression is empty" if token is None else f"found {token.text!r} at character {token.at + 1}"
         return self.error(f"expected {what}, but {found}")
 
     def _scan(self, text: str, token: re.Pattern[str]) -> list[Token]:

@@ -233,7 +233,7 @@ class EventFileWriter(Handover):
             self.close()
         # No caller is left to catch it.
         except Exception as error:
-            print(f"stepscope: {error}; the program ends, so they are lost", file=sys.stderr)
+            print(f"stepscope: {error}; the program is exiting, so they are lost", file=sys.stderr)
             atexit.unregister(self._close_at_exit)
 
     def _forget(self) -> None:

@@ -30,7 +30,7 @@ def needs_full_install(what: str) -> AbstractContextManager[None]:
         NotInstalledError: a package is not installed; the message, one sentence, says which, and what to install.
     """
     return _named(
-        lambda package: f"{what} needs {package}, which stepscope-core does without. Run: pip install stepscope"
+        lambda package: f"{what} needs {package}, which stepscope-core does not include. Run: pip install stepscope"
     )
 
 

@@ -15,19 +15,11 @@ from stepscope.summary.writer import SummaryWriter
 class GlobalSummaryWriter:
     """A `SummaryWriter` that counts the steps of each tag across all processes that inherit it.
 
-    Args:
-        logdir: as in `SummaryWriter`.
-        comment: as in `SummaryWriter`.
-        purge_step: as in `SummaryWriter`.
-        max_queue: as in `SummaryWriter`.
-        flush_secs: as in `SummaryWriter`.
-        filename_suffix: as in `SummaryWriter`.
-        write_to_disk: as in `SummaryWriter`.
-        log_dir: as in `SummaryWriter`.
-        coalesce_process: no effect; each process writes its own file in the same folder.
-        kwargs: further arguments of `SummaryWriter`.
+        writer = GlobalSummaryWriter.getSummaryWriter()
+        writer.add_scalar("loss", loss)
 
-    It raises the same errors as `SummaryWriter`.
+    Arguments and errors are those of `SummaryWriter`, except that ``coalesce_process`` has no effect: each process
+    writes its own file in the same folder.
     """
 
     _shared: ClassVar["GlobalSummaryWriter | None"] = None

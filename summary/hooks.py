@@ -249,7 +249,7 @@ class LogValues(Hook):
         if every_n_iter is None and every_n_secs is None and not at_end:
             every_n_iter = 100
         if isinstance(tags, str):
-            raise TypeError(f"tags must be several tags, got the string {tags!r}")
+            raise TypeError(f"tags must be a list of tags, got the string {tags!r}")
         if to is not None and not isinstance(to, logging.Logger) and not hasattr(to, "write"):
             raise TypeError(f"to must be a logger or a stream, got {type(to).__name__}")
         only_at_end = every_n_iter is None and every_n_secs is None

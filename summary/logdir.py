@@ -332,7 +332,20 @@ def _health_of_folder(path: PurePosixPath, reason: str) -> FileHealth:
 
 
 def open_logdir(path: str | os.PathLike[str], *, keep_superseded: bool = False) -> Snapshot:
-    """Read a log directory once: a path, which may have wildcards, or an address such as ``s3://...``."""
+    """Read a log directory once.
+
+    Args:
+        path: a folder, an event file, a path with wildcards such as ``runs/*/seed_0``, or an address such as
+            ``s3://bucket/logs``. A folder that does not exist has no runs.
+        keep_superseded: include points that a restart of training overwrote.
+
+    Returns:
+        The runs and other contents at this moment, with methods that return them as Polars tables.
+
+    Raises:
+        ValueError: the address's protocol is unknown.
+        ImportError: the protocol needs a package that is not installed.
+    """
     return Logdir(path, keep_superseded=keep_superseded).update()
 
 

@@ -70,16 +70,17 @@ class MemoryBudget:
     def _claim(self, lease: "Lease", size: int) -> None:
         if lease.held + size > self._most:
             raise TooLargeError(
-                f"It needs some {_mebibytes(lease.held + size)} of memory; at most {_mebibytes(self._most)} are taken."
+                f"It needs about {_mebibytes(lease.held + size)} of memory; the limit is {_mebibytes(self._most)}."
             )
         waited = 0.0
         with self._changed:
             while self._claimed + size > self._most:
                 check_cancelled()
                 if waited >= self._longest_wait:
+                    left = _mebibytes(self._most - self._claimed)
                     raise NoMemoryError(
-                        f"It needs some {_mebibytes(size)} of memory, and what others read leaves "
-                        f"{_mebibytes(self._most - self._claimed)}. Try again when they are done."
+                        f"It needs about {_mebibytes(size)} of memory, but only {left} is free while other files are "
+                        "being read. Try again when they are done."
                     )
                 self._changed.wait(_LOOK_SECONDS)
                 waited += _LOOK_SECONDS

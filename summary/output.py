@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Final
 
 from stepscope.summary.backlog import Backlog, Piece
+from stepscope.summary.counts import counted
 from stepscope.summary.proto.event_pb2 import Event, SourceMetadata
 from stepscope.summary.records import frame
 from stepscope.summary.storage import AppendFile, Folder
@@ -123,7 +124,7 @@ class Output:
         reason = error.strerror or str(error)
         reported = OSError(
             error.errno or errno.EIO,
-            f"{reason}; {self._backlog.unseen(self._file)} are not in the file and are kept for another try",
+            f"{reason}; not in the file yet: {self._backlog.unseen(self._file)}; the next call will retry",
             self.name,
         )
         reported.__cause__ = error
@@ -138,9 +139,9 @@ class Output:
         self._backlog.rewind()
         self.file_names.remove(PurePath(removed).name)
         if self._count:
+            events = counted(self._count, "event in it is", "events in it are")
             self.notices.append(
-                f"{removed} was removed while it was written to, and the {self._count:,} events in it are gone; "
-                "later events go to a new file"
+                f"{removed} was removed while it was written to, and the {events} gone; later events go to a new file"
             )
 
 

@@ -83,7 +83,7 @@ def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, numbe
     # A rewritten run may have another record of the same length in the same place.
     point = np.array([event.wall_time]).tobytes(), event.step
     if point != (part.wall_times[index : index + 1].tobytes(), part.steps[index]):
-        raise PayloadError(f"{where} has changed since it was read first")
+        raise PayloadError(f"{where} has changed since it was first read")
     if kind_named(kind).is_kept:
         blobs.put(key, data)
     return decode(kind, value_of_event(event, int(part.indices[index])))
@@ -97,5 +97,5 @@ def _read_record(source: Source, part: Part, offset: int, length: int, where: st
     except OSError as error:
         raise PayloadError(f"{where} cannot be read: {error}") from error
     if len(footer) < FOOTER_BYTES or masked_crc(data) != int.from_bytes(footer, "little"):
-        raise PayloadError(f"{where} has changed since it was read first")
+        raise PayloadError(f"{where} has changed since it was first read")
     return data

@@ -155,7 +155,7 @@ def open_asset(run: ProjectorRun, path: str, *, largest: int = LARGEST_ASSET) ->
         raise ProjectorError(f"The file {path[:200]!r} cannot be read: {error}.") from error
     if size > largest:
         stream.close()
-        raise ProjectorError(f"The file {path!r} has {size:,} bytes; the largest that are read have {largest:,}.")
+        raise ProjectorError(f"The file {path!r} is {size:,} bytes; the limit is {largest:,}.")
     return stream
 
 
@@ -398,7 +398,7 @@ def _read_config(companion: Companion, companions: Sequence[Companion]) -> Proje
     config = ProjectorConfig()
     try:
         if companion.size > LARGEST_CONFIG:
-            raise ValueError(f"it has {companion.size:,} bytes; at most {LARGEST_CONFIG:,} are read")
+            raise ValueError(f"it is {companion.size:,} bytes; the limit is {LARGEST_CONFIG:,}")
         text_format.Parse(companion.read().decode(), config, allow_unknown_field=True)
     except (OSError, ValueError, RecursionError, text_format.ParseError) as error:
         problem = f"{companion.relative_path} is not a readable projector configuration: {error}."

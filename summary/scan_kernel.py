@@ -218,7 +218,7 @@ def _field(buffer, at, end):
 def _tensor_number(buffer, at, end):
     """Find the number of a float or double tensor that holds exactly one.
 
-    Return the number's width in bytes and its position; width 0 for any other tensor, -1 if the bytes are no tensor.
+    Return the number's width in bytes and its position; width 0 for any other tensor, -1 if the bytes are not a tensor.
     """
     dtype = np.int64(0)
     dimensions = 0

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.base import Payload
 from stepscope.summary.scalar_summaries import ScalarSummary, summary_of
 
@@ -191,7 +192,9 @@ class Series:
             PayloadError: the record no longer exists, is damaged, or is not what the kind expects.
         """
         if not 0 <= index < len(self):
-            raise IndexError(f"{self.run!r} has {len(self)} points of {self.tag!r}; there is no number {index}")
+            raise IndexError(
+                f"{self.run!r} has {counted(len(self), 'point')} of {self.tag!r}; the index {index} is out of range"
+            )
         return self.read_payload(index)
 
 

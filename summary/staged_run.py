@@ -13,6 +13,7 @@ import numpy as np
 
 from stepscope.summary.blob_cache import BlobCache
 from stepscope.summary.contents import Damage, FileHealth
+from stepscope.summary.counts import counted
 from stepscope.summary.event_file import EventFile, FileState
 from stepscope.summary.packed_points import PackedPoints
 from stepscope.summary.payload_locations import Content
@@ -318,9 +319,8 @@ class StagedRun:
         for tag, points in events.points.items():
             kind = self._made[tag].series.kind if tag in self._made else points.kind
             if points.kind and points.kind != kind and len(points):
-                reason = (
-                    f"{len(points)} points of {tag!r} are {points.kind}, but another file of the run began it as {kind}"
-                )
+                points_of = counted(len(points), f"point of {tag!r} is", f"points of {tag!r} are")
+                reason = f"{points_of} {points.kind}, but another file of the run began it as {kind}"
                 conflicts.append(Damage(points.first_offset, 0, reason))
         return conflicts
 

@@ -81,7 +81,7 @@ def _read(stream: BinaryIO, name: str) -> VectorTable:
     size = stream.seek(0, os.SEEK_END)
     stream.seek(0)
     if size > LARGEST_TABLE:
-        raise VectorTableError(f"{name} has more than {LARGEST_TABLE:,} bytes, which is too much for a table.")
+        raise VectorTableError(f"{name} is more than {LARGEST_TABLE:,} bytes, the limit for tables.")
     claim(size)
     content = read_up_to(stream, LARGEST_TABLE)
     match PurePosixPath(name).suffix.lower():

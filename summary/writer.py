@@ -77,7 +77,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         comment: suffix of the default folder's name.
         purge_step: tells readers that a restart supersedes the run's earlier data from this step onward.
         max_queue: accepted for compatibility with PyTorch; the queue has no such limit.
-        flush_secs: maximum seconds until an event is in the file, if below 1, or below 10 for an address.
+        flush_secs: maximum seconds until an event is written; values above 1 (10 for an address) have no effect.
         filename_suffix: suffix of the event file's name.
         write_to_disk: if False, check all arguments but write nothing, as in tensorboardX.
         logdir: tensorboardX's name for ``log_dir``.
@@ -151,7 +151,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
 
     @property
     def folder(self) -> Folder:
-        """The run's folder, which stays the same when the program changes its own."""
+        """The run's folder; it stays the same when the program changes its working directory."""
         return self._folder
 
     @property
@@ -194,7 +194,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
             scalar_value: one real number, or an array or tensor of one element.
             global_step: the point's step.
             walltime: the point's wall time.
-            new_style: store a tensor, as TensorFlow 2 does, instead of the shorter field.
+            new_style: store a tensor, as TensorFlow 2 does, instead of the shorter field ``simple_value``.
             double_precision: store float64; TensorBoard's default reader does not show it.
             display_name: the tag's name in panels, as in tensorboardX.
             summary_description: a Markdown description of the tag, as in tensorboardX.
@@ -267,7 +267,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         """Add one number per key, each to its own run, so that one chart shows them all.
 
         A run's folder is ``<log_dir>/<main_tag>_<key>``, with "/" in ``main_tag`` replaced by "_"; its tag is
-        ``main_tag``. If one of the numbers cannot be accepted, none is, and the call raises an error.
+        ``main_tag``. If any value is invalid, none is written and the call raises an error.
 
         Raises:
             TypeError: ``tag_scalar_dict`` is not a mapping, or a value is not a real number.
@@ -334,8 +334,8 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     def use_metadata(self, *, global_step: Any = None, walltime: float | None = None) -> Iterator[Self]:
         """Set the step and the wall time of calls in the ``with`` block that pass none, as in tensorboardX.
 
-        Calls of other threads, and of asynchronous tasks that were not begun in the block, are unaffected. A call in
-        `asyncio.to_thread` is one of the task that awaits it.
+        Calls of other threads, and of asynchronous tasks that were not begun in the block, are unaffected. Calls
+        through `asyncio.to_thread` count as calls of the awaiting task.
 
         Raises:
             ValueError: neither is given, or the block is nested in another.
@@ -343,7 +343,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         if global_step is None and walltime is None:
             raise ValueError("use_metadata needs a global_step or a walltime, got neither")
         if self._defaults.get() not in (None, _Defaults()):
-            raise ValueError("a block of use_metadata must not lie in another")
+            raise ValueError("use_metadata blocks cannot be nested")
         step = None if global_step is None else checked_step(global_step)
         defaults = _Defaults(step, optional_wall_time(walltime))
         self._defaults.set(defaults)

@@ -69,7 +69,7 @@ def test_every_kind_is_logged_and_read_and_a_loop_profiled_with_what_core_depend
 def test_what_needs_more_says_in_one_sentence_what_to_install(code: str, what: str) -> None:
     done = without_others(f"{code}")
     assert done.stderr.splitlines()[-1] == (
-        f"stepscope.summary.full_install.NotInstalledError: {what}, which stepscope-core does without. "
+        f"stepscope.summary.full_install.NotInstalledError: {what}, which stepscope-core does not include. "
         "Run: pip install stepscope"
     )
 
@@ -89,7 +89,7 @@ follower.stop()
     )
     assert (done.stdout, done.stderr) == (
         "1\n",
-        "polling instead: Watching a folder needs watchdog, which stepscope-core does without. "
+        "polling instead: Watching a folder needs watchdog, which stepscope-core does not include. "
         "Run: pip install stepscope\n",
     )
 

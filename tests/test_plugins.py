@@ -455,11 +455,11 @@ def test_the_profile_page_has_the_tables_of_others(tmp_path: Path) -> None:
         [
             "broken",
             "How long names are",
-            "The trace has nothing of this.",
+            "The trace has no such data.",
             "The plug-in 'broken' of stepscope-mine 1.2 (stepscope.analyses) failed: "
             "AttributeError: 'Facts' object has no attribute 'gone' (broken, line 7)",
         ],
-        ["letters", "How long names are", "The trace has nothing of this.", ""],
+        ["letters", "How long names are", "The trace has no such data.", ""],
     ]
     assert found["columns"] == [["Name", "Its name"], ["Letters", "How many letters it has"], ["Took", "How long"]]
     assert "plugins" in found["pages"]

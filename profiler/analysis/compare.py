@@ -9,6 +9,7 @@ from stepscope.profiler.analysis.operators import operators
 from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.analysis.steps import CATEGORIES, in_steps, mean_step, step_windows
 from stepscope.profiler.trace import Trace
+from stepscope.summary.counts import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,8 +34,7 @@ class Basis(NamedTuple):
     def words(self) -> str:
         """The basis in words, such as "per step, of 3 steps before and 5 steps after"."""
         before, after = (
-            f"{count} step{'' if count == 1 else 's'}" if count else "no marked steps"
-            for count in (self.steps_before, self.steps_after)
+            counted(count, "step") if count else "no marked steps" for count in (self.steps_before, self.steps_after)
         )
         name = NAMES[self.per] if self.per == self.wanted else "totals, as a mean step needs steps in both"
         return f"{name}, of {before} before and {after} after"

@@ -255,7 +255,9 @@ def _memory(facts: Facts) -> Iterator[Finding]:
         total = properties[int(number)].get("totalGlobalMem")
         if isinstance(total, int) and total > 0 and row["peak_bytes"] > 0.9 * total:
             percent = 100 * row["peak_bytes"] / total
-            evidence = f"{row['device']} holds {row['peak_bytes'] / 2**30:.1f} GiB at its peak, {percent:.0f}% of all"
+            evidence = (
+                f"{row['device']} holds {row['peak_bytes'] / 2**30:.1f} GiB at its peak, {percent:.0f}% of its memory"
+            )
             advice = "Smaller batches, activation checkpointing, or mixed precision."
             yield Finding("problem", "Device memory is nearly full", evidence, advice, "memory_peak", percent, 90.0)
 

@@ -266,7 +266,7 @@ BANDWIDTH: Final = Analysis(
     bandwidth_summary,
     (Column("direction", "source and destination, such as HtoD, or memset", "label"), *statistics_of("GB/s")),
     title="Bandwidth",
-    description="Of the copies that ran, in GB/s, over its changes.",
+    description="Bandwidth of running copies in GB/s; statistics over each change.",
     empty="No copy reports its bandwidth.",
 )
 """Bandwidth of copies."""

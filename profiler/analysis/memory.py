@@ -414,8 +414,8 @@ MEMORY_AT_PEAK: Final = Analysis(
         SLICE,
     ),
     title="Alive at the peak",
-    description="What the trace saw allocated; the rest of the peak is older.",
-    empty="Allocations are not known one by one. " + NO_MEMORY,
+    description="Allocations made during the trace; the rest of the peak was allocated earlier.",
+    empty="The trace does not list individual allocations. " + NO_MEMORY,
 )
 """What was alive at the peak."""
 MEMORY_BY_MODULE: Final = Analysis(
@@ -432,7 +432,7 @@ MEMORY_BY_MODULE: Final = Analysis(
     ),
     title="By module",
     description="Bytes that the operators of each module (layer) allocated, and those of them alive at the peak.",
-    empty="Which modules allocate is not known: record with with_stack=True or with_modules=True.",
+    empty="The trace does not say which modules allocate: record with with_stack=True or with_modules=True.",
 )
 """Bytes by module."""
 MEMORY_BY_OPERATOR: Final = Analysis(
@@ -449,6 +449,6 @@ MEMORY_BY_OPERATOR: Final = Analysis(
     ),
     title="By operator",
     description="Bytes that operators allocated themselves.",
-    empty="Allocations are not known one by one. " + NO_MEMORY,
+    empty="The trace does not list individual allocations. " + NO_MEMORY,
 )
 """Bytes by operator."""

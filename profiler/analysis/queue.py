@@ -150,7 +150,7 @@ QUEUE: Final = Analysis(
         Column("full_ns", "time with at least 1024 pending launches, in which launches block"),
     ),
     title="Queue",
-    description="Launches that were pending on each stream, over the changes of that number.",
+    description="Pending launches on each stream; statistics over each change.",
     empty="No launch is linked to what it launched. " + NO_DEVICE,
 )
 """Pending launches."""

@@ -92,7 +92,7 @@ class Analysis:
     """Heading above the table on the page; "" for `about`."""
     description: str = ""
     """A sentence or two beside the title."""
-    empty: str = "The trace has nothing of this."
+    empty: str = "The trace has no such data."
     """Why the table may have no rows, and what to do; shown if it has none."""
     note: str = ""
     """Note printed by the command beside the table's name."""
@@ -147,7 +147,7 @@ STREAM: Final = Column("stream", "number of the stream", "identity")
 def statistics_of(what: str) -> tuple[Column, ...]:
     """Return the columns of `stepscope.profiler.analysis.queue.statistics` for a quantity that ``what`` names."""
     return (
-        Column("count", f"changes of {what} that are looked at"),
+        Column("count", f"number of changes of {what}"),
         Column("mean", f"mean of {what}"),
         Column("std", f"standard deviation of {what}"),
         Column("min", f"least {what}"),

@@ -277,13 +277,13 @@ ROOFLINE: Final = Analysis(
         Column("gflops_per_s", "throughput"),
         Column("gb_per_s", "bytes divided by time"),
         Column("intensity", "FLOPs per byte"),
-        Column("efficiency_percent", "share of the throughput that the nearer peak of the device allows"),
-        Column("bound_by", '"compute" or "memory": the nearer peak', "word"),
+        Column("efficiency_percent", "throughput relative to the peak of the device that limits the operator"),
+        Column("bound_by", '"compute" or "memory": the peak that limits the operator', "word"),
         Column("precision", "data types"),
     ),
     title="Operators",
-    description="Operators whose FLOPs are known; of nested ones the outermost. "
-    "Efficiency is of the nearer of both peaks.",
+    description="Operators with known FLOPs (for nested ones, the outermost). "
+    "Efficiency is relative to the peak that limits the operator.",
     empty=NO_FLOPS,
 )
 """Throughput and intensity of operators."""

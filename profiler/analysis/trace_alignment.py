@@ -1,7 +1,7 @@
-"""Several traces in one view: how their times line up, and how two of them differ.
+"""Several traces in one view: how their times are aligned, and how two of them differ.
 
 Times of a trace are its own here; its origin is the time that a view calls 0. An offset is added to a trace's times
-since its origin so that they line up with the first trace's.
+since its origin so that they align with the first trace's.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from stepscope.profiler.analysis.classify import is_profilers_own
 from stepscope.profiler.analysis.communication import match_collectives
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.trace import Step
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _FAR_NS: Final = 3600 * 10**9
 
 @dataclass(frozen=True)
 class Aligned:
-    """One of the traces to line up."""
+    """One of the traces to align."""
 
     facts: Facts
     origin_ns: int
@@ -56,7 +57,7 @@ def align(
     name: str | None = None,
     communication: Sequence["pl.DataFrame"] = (),
 ) -> Alignment:
-    """Line up traces, of which there is at least one.
+    """Align traces, of which there is at least one.
 
     - "start": by their origins;
     - "step": by the start of step ``step``; a trace without it uses the nearest step, which a note reports; without
@@ -68,7 +69,7 @@ def align(
       This is for ranks whose clocks differ.
 
     Raises:
-        UserError: a trace lacks what the traces are to be lined up by.
+        UserError: a trace lacks what the traces are to be aligned by.
     """
     match by:
         case "start":
@@ -94,19 +95,19 @@ def _offsets(traces: Sequence[Aligned], moments: Sequence[int]) -> tuple[int, ..
 def _by_step(traces: Sequence[Aligned], wanted: int | None) -> Alignment:
     for each in traces:
         if not each.facts.trace.steps:
-            raise UserError(f"{each.label} marks no steps. Line the traces up by their start or by a slice's name.")
+            raise UserError(f"{each.label} has no marked steps. Align the traces by their start or by a slice's name.")
     steps = [each.facts.trace.steps for each in traces]
     common = set.intersection(*({step.number for step in of_trace} for of_trace in steps))
     notes: list[str] = []
     if wanted is None and common:
         wanted = min(common)
-        notes.append(f"Lined up by step {wanted}, the first that all have.")
+        notes.append(f"Aligned by step {wanted}, the first that all have.")
     elif wanted is None:
-        notes.append("The traces have no step in common: they are lined up by the first step of each.")
+        notes.append("The traces have no step in common: they are aligned by the first step of each.")
         return Alignment(_offsets(traces, [of_trace[0].start_ns for of_trace in steps]), tuple(notes))
     chosen = [_nearest(of_trace, wanted) for of_trace in steps]
     notes += [
-        f"{each.label} has no step {wanted}: its nearest, step {step.number}, stands for it."
+        f"{each.label} has no step {wanted}: its nearest, step {step.number}, is used."
         for each, step in zip(traces, chosen, strict=True)
         if step.number != wanted
     ]
@@ -124,7 +125,7 @@ def _by_clock(traces: Sequence[Aligned]) -> Alignment:
         if epoch is None:
             raise UserError(
                 f"{each.label} has no wall-clock start time. "
-                "Line the traces up by a step, by their start, or by their collectives."
+                "Align the traces by a step, by their start, or by their collectives."
             )
         begins.append(epoch + each.origin_ns)
     offsets = tuple(begin - begins[0] for begin in begins)
@@ -161,14 +162,15 @@ def _by_collectives(traces: Sequence[Aligned], communication: Sequence["pl.DataF
         pairs = [(since[0][key], end) for key, end in of_trace.items() if key in since[0]]
         if not pairs:
             raise UserError(
-                f"{each.label} has no collective in common with {traces[0].label}. Line them up by a step or by clock."
+                f"{each.label} has no collective in common with {traces[0].label}. Align them by a step or by clock."
             )
         differences = np.array([first - end for first, end in pairs], np.int64)
         offset = int(np.median(differences))
         spread = float(np.median(np.abs(differences - offset)))
         offsets.append(offset)
         notes.append(
-            f"{each.label}: {len(pairs):,} collectives in common, whose ends differ by {spread / 1e3:,.1f} µs (median)."
+            f"{each.label}: {counted(len(pairs), 'collective')} in common, whose ends differ by {spread / 1e3:,.1f} µs "
+            "(median)."
         )
     return Alignment(tuple(offsets), tuple(notes))
 

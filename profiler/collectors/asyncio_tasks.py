@@ -33,6 +33,7 @@ from stepscope.profiler.collectors.base import (
 )
 from stepscope.profiler.collectors.host import plain_text
 from stepscope.profiler.collectors.patching import Patches
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 
 OPEN: Final = -1
@@ -142,27 +143,26 @@ class AsyncioTaskCollector:
         before = sum(life.before for life in lives)
         if before:
             yield (
-                f"{before:,} tasks of asyncio were there already when the recording started: they are shown from then "
-                "on, and what they did before is not counted"
+                f"{counted(before, 'asyncio task')} started before the recording; only activity during the recording "
+                "is shown"
             )
         if recording.dropped_runs or recording.dropped_lives:
+            dropped = f"{counted(recording.dropped_runs, 'run')} and {counted(recording.dropped_lives, 'lifetime')}"
             yield (
-                f"{recording.dropped_runs:,} runs and {recording.dropped_lives:,} lives of asyncio's tasks were not "
-                f"recorded, as {self._max_slices:,} are kept at most: record fewer steps, or set max_slices of "
-                "AsyncioTaskCollector"
+                f"{dropped} of asyncio tasks were not recorded, because at most {self._max_slices:,} are kept: record "
+                "fewer steps, or set max_slices of AsyncioTaskCollector"
             )
         if crowded:
             yield (
-                f"the lives of {crowded:,} tasks of asyncio are not shown, because more than {LIFE_LANES} tasks "
-                "existed at once; the times at which they ran are shown"
+                f"the lifetimes of {counted(crowded, 'asyncio task')} are not shown, because more than {LIFE_LANES} "
+                "tasks existed at once; the times at which they ran are shown"
             )
         if lost_threads:
             yield (
-                f"{lost_threads:,} runs of asyncio's tasks are not shown: they were in threads beyond the first "
-                f"{THREAD_LANES}"
+                f"not shown: {counted(lost_threads, 'run')} of asyncio tasks in threads beyond the first {THREAD_LANES}"
             )
         if not lives and "uvloop" in sys.modules:
-            yield "no task of asyncio was recorded: those of uvloop cannot be, only those of asyncio's own event loops"
+            yield "no asyncio tasks were recorded: those of uvloop cannot be, only those of asyncio's own event loops"
 
 
 class _Life(weakref.ref[Task]):

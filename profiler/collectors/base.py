@@ -11,7 +11,7 @@ HOST_DEVICE: Final = "/job:localhost/replica:0/task:0/device:CPU:0"
 """The host as TensorFlow names it when it runs one process."""
 
 FIRST_MADE_UP_THREAD: Final = 0x7FFF_0000
-"""Lanes that are no thread have identifiers from here on, above those that Linux gives out (2**22 at most)."""
+"""Lanes that are not a thread have identifiers from here on, above those that Linux gives out (2**22 at most)."""
 
 END_OF_DATA: Final = " (end)"
 """Ending of the name of a wait for data that brought none, as there was no more."""

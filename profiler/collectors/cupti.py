@@ -15,6 +15,7 @@ from stepscope.profiler.collectors import cupti_activities as activities
 from stepscope.profiler.collectors.base import Collected, RecordingClock
 from stepscope.profiler.collectors.cupti_activities import Activity, Moment, Names
 from stepscope.profiler.collectors.devices import thread_names
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 
 _WANTED: Final[Mapping[int, str]] = {
@@ -199,13 +200,17 @@ class CuptiCollector:
         with suppress(Exception):
             self._cupti.activity_get_num_dropped_records(0, 0, ctypes.addressof(lost))
         if lost.value:
-            yield f"{lost.value:,} activities of the GPU were dropped by CUPTI, for which its buffers were too small."
+            yield f"CUPTI dropped {_activities(lost.value)} because its buffers were full."
         if self._dropped:
-            yield f"{self._dropped:,} activities of the GPU beyond the first {self._most:,} were dropped."
+            yield f"GPU activities beyond the first {self._most:,} were dropped: {self._dropped:,}."
         if without_times:
-            yield f"{without_times:,} activities of the GPU have no times, and are left out."
+            yield f"Left out {_activities(without_times)} without times."
         for reason, count in self._unreadable.items():
-            yield f"{count:,} activities of the GPU could not be read: {reason}."
+            yield f"{_activities(count)} could not be read: {reason}."
+
+
+def _activities(number: int) -> str:
+    return counted(number, "GPU activity", "GPU activities")
 
 
 def _imported() -> Any:
@@ -222,8 +227,8 @@ def _refuse_beside_torch() -> None:
     torch_profiler = sys.modules.get("torch.autograd.profiler")
     if torch_profiler is not None and getattr(torch_profiler, "_is_profiler_enabled", False):
         raise UserError(
-            "CUPTI cannot record: PyTorch's profiler runs, which uses it already. Record with the collector “torch” or "
-            "with “cupti”, not with both."
+            "CUPTI cannot record: PyTorch's profiler is running and already uses CUPTI. Record with the collector "
+            "“torch” or with “cupti”, not with both."
         )
 
 

@@ -19,6 +19,7 @@ from stepscope.profiler.collectors.base import (
 )
 from stepscope.profiler.collectors.patching import Patches
 from stepscope.profiler.process import _process
+from stepscope.summary.counts import counted
 
 T = TypeVar("T")
 
@@ -170,7 +171,8 @@ class DataLoadingCollector:
         self._patches.undo()
         notes = []
         if self._dropped:
-            notes.append(f"{self._dropped} waits for data were dropped beyond the limit of {self._max_slices}")
+            waits = counted(self._dropped, "wait for data was", "waits for data were")
+            notes.append(f"{waits} dropped beyond the limit of {self._max_slices:,}")
         if self._loaders is None and _torch_loaders() is not None:
             notes.append(
                 "waits for PyTorch's DataLoader were not recorded: PyTorch was imported after the recording started"

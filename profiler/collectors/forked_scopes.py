@@ -22,6 +22,7 @@ import msgspec
 from stepscope.profiler import process
 from stepscope.profiler.collectors.base import ArgumentValue
 from stepscope.profiler.collectors.host import END, FIELDS_PER_SCOPE, HostCollector, Scopes, plain_text
+from stepscope.summary.counts import counted
 
 _COUNT_BYTES: Final = 8
 _SUFFIX: Final = ".scopes"
@@ -219,11 +220,11 @@ def _read(folder: Path, max_scopes: int) -> tuple[list[ForkedScope], tuple[str, 
             except (msgspec.DecodeError, TypeError):
                 damaged += 1
         if dropped:
-            notes.append(f"{dropped} scopes of process {pid} were dropped beyond the limit of {max_scopes}")
+            scopes_were = counted(dropped, f"scope of process {pid} was", f"scopes of process {pid} were")
+            notes.append(f"{scopes_were} dropped beyond the limit of {max_scopes:,}")
         if damaged:
-            notes.append(
-                f"{damaged} scopes of process {pid} are lost: it wrote them just then, or was killed meanwhile"
-            )
+            scopes_are = counted(damaged, f"scope of process {pid} is", f"scopes of process {pid} are")
+            notes.append(f"{scopes_are} lost: the process was still writing, or was killed")
     return scopes, tuple(notes)
 
 

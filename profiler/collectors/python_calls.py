@@ -27,6 +27,7 @@ from stepscope.profiler.collectors.host import plain_text
 from stepscope.profiler.collectors.python_hooks import SKIP, Hook, make_hook
 from stepscope.profiler.process import Profile
 from stepscope.profiler.session import Session
+from stepscope.summary.counts import counted
 
 OPEN: Final = -1
 """The end of a call that has not ended."""
@@ -123,8 +124,9 @@ class PythonCallCollector:
         dropped = sum(thread.dropped for thread in calls.threads)
         if dropped:
             yield (
-                f"{dropped:,} calls of Python functions were not recorded, as {self._max_calls:,} are kept at most: "
-                "record fewer steps, or set include, exclude, min_duration_ns or max_calls of PythonCallCollector"
+                f"{counted(dropped, 'call of a Python function was', 'calls of Python functions were')} not recorded, "
+                f"because at most {self._max_calls:,} are kept: record fewer steps, or set include, "
+                "exclude, min_duration_ns or max_calls of PythonCallCollector"
             )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any, Final, Protocol
 
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 
 _MONITORING: Final[Any] = getattr(sys, "monitoring", None)
@@ -153,8 +154,8 @@ class _Profile:
         others = threading.active_count() - 1
         if others:
             self.notes.append(
-                f"calls of Python functions are not recorded in {others} threads that ran already when the recording "
-                "started: Python 3.11 reaches only threads that start later."
+                f"calls of Python functions are not recorded in {counted(others, 'thread')} that started before the "
+                "recording: Python 3.11 reaches only threads that start later."
             )
         self._attached = True
         self._in_threads = self._function(self._before_in_threads)

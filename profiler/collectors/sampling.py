@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from stepscope.profiler.collectors.base import CounterSeries
+from stepscope.summary.counts import counted
 
 MAX_POINTS: Final = 2_000_000
 """Default maximum number of points that a collector keeps: 32 MB."""
@@ -66,7 +67,8 @@ class Sampler:
         if self._at_ends:
             self._sample()
         return tuple(
-            f"{what}: {count} samples failed; the first: {first}" for what, (count, first) in self._errors.items()
+            f"{what}: {counted(count, 'sample')} failed; the first: {first}"
+            for what, (count, first) in self._errors.items()
         )
 
     def _run(self) -> None:
@@ -200,7 +202,8 @@ class Counters:
         """Return notes on what was dropped."""
         if not self._dropped:
             return ()
-        return (f"{self._dropped} points of counters were dropped beyond the limit of {self._max_points}",)
+        points = counted(self._dropped, "point of counters was", "points of counters were")
+        return (f"{points} dropped beyond the limit of {self._max_points:,}",)
 
     def _column(self, key: Key) -> _Column:
         column = self._columns.get(key)

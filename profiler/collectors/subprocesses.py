@@ -31,6 +31,7 @@ from stepscope.profiler.collectors.forked_scopes import ForkedScope, ForkedScope
 from stepscope.profiler.collectors.host import plain_text
 from stepscope.profiler.collectors.patching import Patches
 from stepscope.profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sampler, checked_interval_ns
+from stepscope.summary.counts import counted
 
 _NAME_LENGTH: Final = 60
 _COMMAND_LENGTH: Final = 1000
@@ -135,8 +136,8 @@ class SubprocessCollector:
         stopped_ns = self._clock.now()
         scopes = self._end_scopes()
         if self._dropped:
-            dropped = f"{len(self._dropped)} processes were dropped beyond the limit of {self._max_processes}"
-            self._notes.append(dropped)
+            dropped = counted(len(self._dropped), "process was", "processes were")
+            self._notes.append(f"{dropped} dropped beyond the limit of {self._max_processes:,}")
         children = sorted(self._children, key=lambda child: (child.start_ns, child.pid))
         lanes = {child.pid: child.lane for child in children}
         return Collected(

@@ -39,12 +39,12 @@ _NO_ALLOCATIONS: Final = (
     "TorchCollector(all_threads=False) does."
 )
 _LOST: Final = (
-    "PyTorch's activity is missing: another torch profiler was started during the recording, and PyTorch has one at a "
-    "time. Record with one of them."
+    "PyTorch's activity is missing: another torch profiler was started during the recording, and PyTorch can "
+    "have only one at a time. Record with one of them."
 )
 _SHORTENED: Final = (
-    "PyTorch's activity is missing in part: another torch profiler ran during the recording, and PyTorch has one at a "
-    "time. Record with one of them."
+    "PyTorch's activity is missing in part: another torch profiler ran during the recording, and PyTorch can "
+    "have only one at a time. Record with one of them."
 )
 
 
@@ -146,7 +146,7 @@ class TorchCollector:
         if results is None or results.trace_start_ns() == 0:
             return Collected(notes=(_LOST,))
         trace, dropped = first_events(parse_kineto(_exported(profile)), self._most_events)
-        notes = [f"{dropped:,} events of PyTorch beyond the first {self._most_events:,} were dropped."] * bool(dropped)
+        notes = [f"PyTorch events beyond the first {self._most_events:,} were dropped: {dropped:,}."] * bool(dropped)
         notes += [_NO_ALLOCATIONS] * (self._sees_all_threads and self._options["profile_memory"])
         return self._collected(trace, notes)
 
@@ -203,8 +203,8 @@ def _torch() -> Any:
     # Two profilers at once end the process with a segmentation fault.
     if _profiles(torch) or torch.autograd._profiler_enabled():
         raise UserError(
-            "PyTorch cannot be recorded: a torch profiler runs already, and PyTorch has one at a time. Stop it first, "
-            "or record without the collector “torch”."
+            "PyTorch cannot be recorded: a torch profiler is already running, and PyTorch can have only one at a time. "
+            "Stop it first, or record without the collector “torch”."
         )
     return torch
 

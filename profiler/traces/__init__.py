@@ -91,8 +91,8 @@ def _beginning(path: str, most: int) -> bytes:
             stream.seek(0)
             return stream.read(most)
     raise TraceError(
-        f"{path} has {size_text(Path(path).stat().st_size)}, and nothing of it was read. Expected at most "
-        f"{size_text(most)}, for which there is memory. Record fewer steps, or use a larger machine."
+        f"{path} is {size_text(Path(path).stat().st_size)} and was not read: only {size_text(most)} fit in memory. "
+        "Record fewer steps, or use a larger machine."
     )
 
 

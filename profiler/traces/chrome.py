@@ -111,10 +111,12 @@ def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_eve
         if not events.truncated and not events.unread:
             _, position = _read_keys(data, buffer, events.end, metadata, beside)
             if data[position : position + 1] != b"}":
-                notes += (f"what follows byte {position} of {len(data)} cannot be read",)
+                notes += (f"everything after byte {position} of {len(data)} is unreadable",)
     only_foreign = len(events.foreign) > 0 and not _any_event(events)
     if only_foreign or (events.unreadable and not len(events.columns.phase) and not events.truncated):
-        raise TraceError(f"{name} is a JSON array of something else. Expected objects with “ph”, “ts” and “name”.")
+        raise TraceError(
+            f"{name} is a JSON array, but not of trace events. Expected objects with “ph”, “ts” and “name”."
+        )
     return _build(data, events, metadata, beside, tally, (*notes, *_notes(events, len(data), bare=bare)), most_events)
 
 
@@ -286,7 +288,7 @@ def _producer_notes(metadata: Mapping[str, Any], slices: int) -> Iterator[str]:
     for level in ("ERROR", "WARNING"):
         said = metadata.get(level)
         if isinstance(said, list):
-            yield from (f"the profiler said: {text}" for text in said[:_MOST_REMARKS])
+            yield from (f"message from the profiler: {text}" for text in said[:_MOST_REMARKS])
     overflowed = metadata.get("trace_buffer_overflowed")
     if overflowed:
         yield "the buffer of the tracer was full: events are missing"

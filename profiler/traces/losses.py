@@ -15,9 +15,9 @@ INTERNAL: Final = "internal event of the profiler"
 DROPPED: Final = "dropped while recording"
 TEXT: Final = "text cut"
 ARGUMENTS: Final = "arguments cut"
-BESIDE: Final = "part next to the events not read"
+BESIDE: Final = "non-event data left out"
 NO_EVENT: Final = "object that is not an event"
-MEMORY: Final = "beyond what there is memory for"
+MEMORY: Final = "left out for lack of memory"
 FURTHER: Final = "lost for another reason"
 MOST_REASONS: Final = 100
 """Maximum number of reasons for one trace; further ones, such as names of metadata events, are counted together."""
@@ -33,12 +33,12 @@ _EXPLANATIONS: Final[Mapping[str, str]] = {
     TIME_RANGE: "Its time or duration is too large to be one, so it cannot be shown.",
     BACKWARDS: "The target of an arrow began before its source, such as a kernel before its launch: the clocks of "
     "host and device differ.",
-    INTERNAL: "TensorFlow marks it for its own analyses, as xprof does not show it either.",
+    INTERNAL: "TensorFlow marks it as internal; xprof does not show it either.",
     DROPPED: "The profiler's buffer was full: these were never stored.",
     TEXT: "A name of more than 16,384 characters. It is shown up to there, with its length and a checksum.",
     ARGUMENTS: "The arguments of an event have more than a megabyte. They are kept as text up to there.",
-    BESIDE: "What the file has next to its events is more than 64 MiB in all, or has millions of parts of a few bytes "
-    "each: this is left out.",
+    BESIDE: "The data beside the events of the file is more than 64 MiB in all, or has millions of parts of a few "
+    "bytes each: what exceeds this is left out.",
     NO_EVENT: "An element of the array of events with neither “ph” nor “name” nor “ts”.",
     MEMORY: "These events or samples at the end of the file were left out because there was not enough memory.",
     FURTHER: "Further reasons, counted together.",

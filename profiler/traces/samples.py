@@ -29,7 +29,7 @@ CATEGORY: Final = "sample"
 _PLACE: Final = ("scriptId", "url", "lineNumber", "columnNumber")
 """Keys that locate the definition of a V8 function."""
 _ROOT: Final = "(root)"
-"""Name of the node of V8 in which all stacks begin, which is no function."""
+"""Name of the node of V8 in which all stacks begin, which is not a function."""
 
 
 class Frame(NamedTuple):

@@ -374,8 +374,8 @@ def _read(data: bytes, name: str, notes: tuple[str, ...], limits: Limits) -> Tra
     most = limits.message_bytes if binary else limits.text_bytes
     if len(data) > most:
         raise TraceError(
-            f"{name} has {size_text(len(data))}, too much for a message{'' if binary else ' as text'}: nothing of it "
-            f"was read. Expected at most {size_text(most)}. Record fewer steps."
+            f"{name} is {size_text(len(data))} and was not read: the limit for messages{'' if binary else ' as text'} "
+            f"is {size_text(most)}. Record fewer steps."
         )
     step_stats = step_stats_in(data, name, limits)
     return None if step_stats is None else trace_of_step_stats(step_stats, notes=notes, most_nodes=limits.nodes)

@@ -12,6 +12,7 @@ from stepscope.profiler.collectors.devices import COPY_CATEGORIES, copy_name, de
 from stepscope.profiler.step_stats import IN_LABELS, timed_node
 from stepscope.profiler.trace import Lane, Trace
 from stepscope.profiler.traces.tensors import TENSORS
+from stepscope.summary.counts import counted
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, StepStats
 
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
@@ -76,9 +77,9 @@ def not_carried(trace: Trace) -> str:
     """Return a sentence on what `step_stats_of_trace` leaves out of a trace; "" if nothing."""
     flows = sum(trace.categories[category] != _DATA_FLOW for category in trace.flows.category_id.tolist())
     tensors = int(np.isin(trace.lane, [index for index, lane in enumerate(trace.lanes) if _holds_tensors(lane)]).sum())
-    counts = {"counters": len(trace.counters), "arrows": flows, "tensors": tensors}
-    lost = [f"{count:,} {what}" for what, count in counts.items() if count]
-    return f"StepStats have no place for {' and '.join(lost)}, and for few arguments." if lost else ""
+    counts = {"counter": len(trace.counters), "arrow": flows, "tensor": tensors}
+    lost = [counted(count, what) for what, count in counts.items() if count]
+    return f"Not converted, because StepStats cannot hold them: {', '.join(lost)}, and most arguments." if lost else ""
 
 
 def _holds_tensors(lane: Lane) -> bool:

@@ -94,7 +94,7 @@ def checked_shape(shape: Iterable[object]) -> tuple[int, ...]:
     sizes: list[int] = []
     for size in shape:
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 1 << 48:
-            raise CheckpointError(f"The file has a tensor of the size {size!r:.50}, which is not a size.")
+            raise CheckpointError(f"The file has a tensor with the invalid dimension {size!r:.50}.")
         sizes.append(size)
         if len(sizes) > MOST_DIMENSIONS:
             raise CheckpointError(f"The file has a tensor of more than {MOST_DIMENSIONS} dimensions.")

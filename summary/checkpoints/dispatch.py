@@ -64,7 +64,7 @@ def open_checkpoint(open_file: OpenFile, name: str) -> Checkpoint:
             return TensorBundle(open_file, name) if name.endswith(INDEX_SUFFIX) else TensorSlices(open_file, name)
         stream.seek(0)
         refuse_old_file(stream, name)
-    raise OtherFileError(f"{name} is not a file of weights that can be read. Expected {EXPECTED}.")
+    raise OtherFileError(f"{name} is not a supported weight file. Expected {EXPECTED}.")
 
 
 def _of_archive(stream: BinaryIO, open_file: OpenFile, name: str) -> Checkpoint:

@@ -46,7 +46,7 @@ def element_bytes(dtype: str) -> int:
         CheckpointError: elements of this type cannot be read.
     """
     if dtype not in _STORED:
-        raise CheckpointError(f"The tensor's type {dtype[:50]} is not read; numbers of {', '.join(_STORED)} are.")
+        raise CheckpointError(f"Tensors of type {dtype[:50]} are not supported; supported types: {', '.join(_STORED)}.")
     return np.dtype(_STORED[dtype]).itemsize
 
 

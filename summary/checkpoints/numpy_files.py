@@ -96,12 +96,12 @@ class NumpyArchive:
     def read_texts(self, name: str) -> list[str]:
         """Return an array of strings; raise CheckpointError if it cannot be read."""
         if name not in self._texts:
-            raise CheckpointError(f"There are no texts {name[:200]!r} in the file.")
+            raise CheckpointError(f"The file has no string array {name[:200]!r}.")
         with self._opened(name) as content:
             shape, _, dtype = _header(content)
             size = math.prod(shape) * dtype.itemsize
             if size > _MOST_TEXT:
-                raise CheckpointError(f"The texts {name!r} have {size:,} bytes; at most {_MOST_TEXT:,} are read.")
+                raise CheckpointError(f"The string array {name!r} is {size:,} bytes; the limit is {_MOST_TEXT:,}.")
             # Both as bytes and as text.
             claim(2 * size + 100 * math.prod(shape))
             data = read_up_to(content, size)
@@ -136,7 +136,7 @@ def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
             header = io.BytesIO(declared + read_up_to(stream, size))
             shape, columns_first, dtype = npy.read_array_header_2_0(header)
         case _:
-            raise CheckpointError(f"The file is a .npy of version {version}, which is not known.")
+            raise CheckpointError(f"The file is a .npy of version {version}, which is not supported.")
     return checked_shape(shape), columns_first, dtype
 
 

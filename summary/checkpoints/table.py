@@ -79,7 +79,7 @@ class Table:
             raise CheckpointError(f"The block at {offset:,} is damaged: its checksum does not match.")
         if compression:
             raise CheckpointError(
-                "The file is compressed with Snappy, which is not read; TensorFlow writes it without."
+                "The file is compressed with Snappy, which is not supported; TensorFlow writes it uncompressed."
             )
         yield from _block_entries(memoryview(content)[:size])
 

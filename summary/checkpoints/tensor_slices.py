@@ -51,7 +51,9 @@ class TensorSlices:
             content = table.get(b"")
             saved = parse(SavedTensorSlices, content or b"")
             if not saved.HasField("meta"):
-                raise CheckpointError(f"{name} is a table without a list of tensors, so no checkpoint of TensorFlow.")
+                raise CheckpointError(
+                    f"{name} is a table without a list of tensors, so it is not a TensorFlow checkpoint."
+                )
             found = {meta.name: meta for meta in saved.meta.tensor[:MOST_TENSORS] if is_number(dtype_name(meta.type))}
             self._metas = dict(sorted(found.items()))
             self.tensors = tuple(

@@ -33,7 +33,9 @@ def seekable_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     if stream is not None and info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1:
         return cast(IO[bytes], io.BufferedReader(Window(cast(BinaryIO, stream), _begin(stream, info), info.file_size)))
     if info.file_size > _LARGEST_UNPACKED:
-        raise CheckpointError(f"{name} has {info.file_size:,} bytes; at most {_LARGEST_UNPACKED:,} are unpacked.")
+        raise CheckpointError(
+            f"{name} is {info.file_size:,} bytes; the limit for compressed members is {_LARGEST_UNPACKED:,}."
+        )
     # The temporary folder is often in memory.
     claim(info.file_size)
     # The caller closes it; it is never longer than declared.

@@ -122,7 +122,7 @@ class CodeFiles:
     def _read_lines(self, _: int, offset: int, length: int) -> tuple[str, ...]:
         (data,) = read_records(self._open_at, self._name, [offset], [length])
         if data is None:
-            raise PayloadError(f"the record at offset {offset} of {self._name} has changed since it was read first")
+            raise PayloadError(f"the record at offset {offset} of {self._name} has changed since it was first read")
         return tuple(parse(DebugEvent, data).source_file.lines)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.summary.bounded_messages import parse
 from stepscope.summary.contents import FileHealth
+from stepscope.summary.counts import counted
 from stepscope.summary.debugger.code_files import CodeFiles
 from stepscope.summary.debugger.events import ExecutionColumns, GraphPlace, Places, TraceColumns
 from stepscope.summary.debugger.graphs import Graphs
@@ -83,7 +84,8 @@ class DumpContents:
     @cached_property
     def _gaps(self) -> tuple[str, ...]:
         missing = self.code.missing_frames()
-        return (f"{missing:,} frames of stacks are not in the dump, and left out.",) if missing else ()
+        frames = counted(missing, "frame of the stacks is", "frames of the stacks are")
+        return (f"{frames} not in the dump, and left out.",) if missing else ()
 
     def executions(self, begin: int, end: int) -> Iterator[tuple[int, Execution | None]]:
         """Yield a range of executions with their numbers; None for those whose records have changed.
@@ -160,7 +162,8 @@ def _problems_of(file: FileHealth) -> Iterator[str]:
     if file.error:
         yield f"{name} cannot be read: {file.error}."
     for damage in file.damages[:_DAMAGES_SAID]:
-        yield f"{name}: {damage.length:,} bytes at offset {damage.offset:,} were skipped: {damage.reason}."
+        skipped = counted(damage.length, "byte")
+        yield f"{name}: skipped {skipped} at offset {damage.offset:,}: {damage.reason}."
     if file.waiting:
         yield f"{name} ends inside a record: its last {file.size - file.bytes_read:,} bytes wait for the rest."
     if file.damage_count > _DAMAGES_SAID:

@@ -122,7 +122,7 @@ _WITHOUT: Final[Mapping[Suffix, str]] = {
 
 
 def _missing(each: FileSet, suffix: Suffix) -> str:
-    said = "is missing" if suffix not in each.sizes else "is not whole, or damaged"
+    said = "is missing" if suffix not in each.sizes else "is incomplete or damaged"
     return f"{readable_name(each.name(suffix))} {said}: {_WITHOUT[suffix]}."
 
 

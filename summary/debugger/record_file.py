@@ -144,7 +144,7 @@ class RecordFile:
         try:
             with self._open_at(self.name, 0) as stream:
                 if self.position and not self._is_as_before(stream):
-                    raise ReplacedError("it begins, or goes on, in another way than when it was read first")
+                    raise ReplacedError("its content has changed since it was first read")
                 self._read(stream, size, take)
             self.error = ""
         except OSError as error:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.counts import counted
 from stepscope.summary.debugger.model import (
     COLUMN,
     FIGURES,
@@ -227,7 +228,8 @@ class RecordedData:
                 found.append(f"{count} of {len(points.items)} records of {what} cannot be read: {reason}")
         if self._catalog.lost:
             found.append(
-                f"{self._catalog.lost} tensors have figures, but the record that says what they are is missing"
+                f"{counted(self._catalog.lost, 'tensor has', 'tensors have')} figures, but the record that says what "
+                "they are is missing"
             )
         if self._catalog.recordings > 1:
             found.append(
@@ -452,12 +454,15 @@ def _joined(catalogs: Sequence[DebugCatalog], headers: Sequence[_Header]) -> _Ca
                 more_notes += 1
     if left_out:
         notes[
-            f"{left_out:,} tensors are left out: there are more than {MOST_TENSORS:,}, or their names are too long"
+            f"{counted(left_out, 'tensor is', 'tensors are')} left out: there are more than {MOST_TENSORS:,}, or their "
+            "names are too long"
         ] = None
     if more_sources:
-        notes[f"{more_sources:,} source files are left out: there are more than {MOST_SOURCES:,}"] = None
+        files = counted(more_sources, "source file is", "source files are")
+        notes[f"{files} left out: there are more than {MOST_SOURCES:,}"] = None
     if more_notes:
-        notes[f"{more_notes:,} further notes are left out"] = None
+        further = counted(more_notes, "further note is", "further notes are")
+        notes[f"{further} left out"] = None
     tensors = [_watched(recording, tensor, numbers, stack_numbers) for recording, tensor in found]
     lost = 0
     for header in {header.recording: header for header in sorted(headers) if header.observations}.values():

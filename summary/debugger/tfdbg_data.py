@@ -263,7 +263,7 @@ class TfdbgData:
             PayloadError: the value is damaged.
         """
         if not 0 <= number < self.observation_count:
-            raise PayloadError(f"there is no observation {number}; there are {self.observation_count:,}")
+            raise PayloadError(f"the observation {number} is out of range: there are {self.observation_count:,}")
         rows = self._order.rows(np.array([number]))
         for _, mode, tensor in self._tensors_of(rows):
             if mode != tfdbg.FULL_TENSOR or tensor is None or tensor.dtype == types_pb2.DT_INVALID:
@@ -272,7 +272,7 @@ class TfdbgData:
                 texts = [text.decode("utf-8", "replace") for text in strings(tensor).reshape(-1).tolist()]
                 return np.array(texts, np.str_).reshape(strings(tensor).shape)
             return real_or_complex_numbers(tensor)
-        raise PayloadError(f"the record of observation {number} has changed since it was read first")
+        raise PayloadError(f"the record of observation {number} has changed since it was first read")
 
     def _tensors_of(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, int, TensorProto | None]]:
         """Yield the index in ``rows``, the mode and the tensor of each row whose record has not changed."""

@@ -19,9 +19,7 @@ def to_pandas(table: pl.DataFrame) -> "pd.DataFrame":
     try:
         import pandas as pd
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "to_pandas needs pandas, which Stepscope itself does not: pip install pandas"
-        ) from error
+        raise ModuleNotFoundError("to_pandas needs pandas. Run: pip install pandas") from error
     return pd.DataFrame({name: _column(table[name], pd) for name in table.columns})
 
 

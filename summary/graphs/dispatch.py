@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.graphs.files import (
     EXPECTED,
@@ -101,7 +102,8 @@ def graph_of_file(path: str | os.PathLike[str], notes: list[str] | None = None) 
         cut = graph_of_cut_file(content) if notes is not None else None
         if cut is None or notes is None:
             raise
-    notes.append(f"{name} ends in the middle of a node. Whole nodes before it, which are shown: {len(cut.node):,}.")
+    whole = counted(len(cut.node), "complete node before it is", "complete nodes before it are")
+    notes.append(f"{name} ends in the middle of a node; the {whole} shown.")
     return cut
 
 

@@ -84,7 +84,7 @@ def parse_graph_file(content: bytes, *, name: str, expected: str = EXPECTED) -> 
         raise UserError(f"{name} has no node, so there is nothing to show. Expected {expected}, with nodes.")
     # The attempt that got furthest best describes the error.
     reason = f"\n{max(errors)[1]}" if errors else ""
-    raise UserError(f"{name} is not, or not wholly, {expected}.{reason}")
+    raise UserError(f"{name} is not {expected}, or is incomplete.{reason}")
 
 
 def graph_of_cut_file(content: bytes) -> GraphDef | None:

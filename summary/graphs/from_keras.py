@@ -123,7 +123,7 @@ class _LayerReader:
             layer.outputs = [layer.node]
             return layer
         if depth > _DEEPEST:
-            raise ValueError(f"expected models in models down to level {_DEEPEST}, got more in {scope[:60]!r}")
+            raise ValueError(f"models are nested more than {_DEEPEST} levels deep in {scope[:60]!r}")
         inside = joined(scope, clean(layer.name))
         layer.layers = [self._named(_object(entry, "layer"), inside, depth + 1) for entry in inner]
         outputs = _tensors(config.get("output_layers"))
@@ -176,7 +176,7 @@ def _source(tensor: _Tensor, layers: Mapping[str, _Layer]) -> str:
 def _tensors(nested: Any, depth: int = 0) -> list[_Tensor]:
     """Return the tensors in call arguments or in a model's inputs and outputs: [layer, call, index] in both formats."""
     if depth > _DEEPEST:
-        raise ValueError(f"expected arguments nested down to level {_DEEPEST}, got more")
+        raise ValueError(f"arguments are nested more than {_DEEPEST} levels deep")
     if isinstance(nested, Mapping):
         if nested.get("class_name") == "__keras_tensor__":
             config = _object(nested.get("config"), "config")

@@ -245,7 +245,7 @@ class _ModelReader:
     ) -> list[str]:
         """Add the body of a condition or loop, which sees the enclosing values; return its outputs."""
         if depth > _DEEPEST:
-            raise ValueError(f"expected graphs in graphs down to level {_DEEPEST}, got more in the node {name!r}")
+            raise ValueError(f"graphs are nested more than {_DEEPEST} levels deep in the node {name!r}")
         scope = joined(name, clean(label))
         inside = dict(sources)
         inner_types = {**types, **_types(graph)}

@@ -114,7 +114,7 @@ def _add_bodies(
 ) -> list[str]:
     """Add the bodies of a loop or condition; return their outputs."""
     if depth >= _DEEPEST:
-        raise ValueError(f"expected bodies in bodies down to level {_DEEPEST}, got more in the layer {name!r}")
+        raise ValueError(f"bodies are nested more than {_DEEPEST} levels deep in the layer {name!r}")
     results: list[str] = []
     for body in layer.element:
         if body.find("layers") is None:

@@ -65,7 +65,7 @@ def graph_from_torch(
     if input_to_model is None:
         raise TypeError(
             f"input_to_model must be what {type(model).__name__} is called with, such as a tensor or a tuple of "
-            "arguments, since a PyTorch module says what it does only when it is called; got None"
+            "arguments, because a PyTorch module can be traced only by calling it; got None"
         )
     if any(torch.nn.parameter.is_lazy(tensor) for tensor in (*model.parameters(), *model.buffers())):
         raise ValueError(
@@ -110,7 +110,7 @@ def _exported_or_loosely_traced(
         with suppress(Exception):
             return _traced(model, positional, keywords, False, verbose)
         raise TracingError(
-            f"{name} can be called, but not traced, as it does or returns what no tracer follows. "
+            f"{name} can be called, but not traced, because it does or returns something that neither tracer supports. "
             f"torch.jit.trace says: {_short(trace_error)} torch.export says: {_short(error)}"
         ) from trace_error
     return _exported(program, verbose)

@@ -38,7 +38,7 @@ def checked_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[Any]:
     """Return a view of the pixels that `bytes_nhwc` converts, [n, height, width, channels]; raise the same errors."""
     letters = dataformats.upper() if isinstance(dataformats, str) else ""
     if len(set(letters)) != len(letters) or not {"H", "W"} <= set(letters) <= set("NCHW"):
-        raise ValueError(f"dataformats must be distinct letters of NCHW with H and W, got {dataformats!r}")
+        raise ValueError(f"dataformats must contain H and W, and may contain N and C, each once; got {dataformats!r}")
     return bytes_or_floats(arranged(as_array(pixels, name), letters, "NHWC", name))
 
 

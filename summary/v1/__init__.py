@@ -46,6 +46,6 @@ _NEEDS_A_GRAPH: Final = frozenset({"all_v2_summary_ops", "initialize", "merge_al
 def __getattr__(name: str) -> NoReturn:
     if name in _NEEDS_A_GRAPH:
         raise AttributeError(
-            f"{name} works on TensorFlow's graph, which does not exist here; merge takes summaries themselves"
+            f"{name} needs a TensorFlow graph, which stepscope.summary.v1 does not have; pass the summaries to merge()"
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -82,7 +82,8 @@ class Discrete:
             raise ValueError(f"the dtype of a discrete domain must be bool, int, float or str, got {self.dtype}")
         for value in given:
             if not isinstance(value, self.dtype):
-                raise TypeError(f"a discrete domain of {self.dtype.__name__} must hold only such, got {value!r}")
+                name = self.dtype.__name__
+                raise TypeError(f"a discrete domain of {name} may contain only {name} values, got {value!r}")
         self.values: Final[list[Any]] = sorted(given)
 
     def sample_uniform(self, rng: Any = random) -> Any:

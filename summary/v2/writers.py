@@ -48,7 +48,7 @@ class FileSummaryWriter(SummaryWriter):
             RuntimeError: the writer is closed.
         """
         if self._closed:
-            raise RuntimeError("the summary writer is closed already; make another with create_file_writer")
+            raise RuntimeError("the summary writer is already closed; make another with create_file_writer")
         return self._file
 
 

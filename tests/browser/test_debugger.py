@@ -78,7 +78,7 @@ def test_an_alert_leads_to_the_operation_and_its_line_in_two_clicks(open_debugge
     page = open_debugger("")
     expect(page.locator(".debugger-verdict h2")).to_have_text(
         "Step 80: log (float32) is the first with 8 NaN of 32 elements, at model.py:5 in forward. "
-        "It made them: its inputs were finite (layer from -1 to 82)."
+        "It produced them: its inputs were finite (layer from -1 to 82)."
     )
     page.get_by_role("button", name="head has 4 NaN").click()
     details = page.locator(".debugger-details")

@@ -166,7 +166,7 @@ def test_nobody_is_asked_for_a_page_of_another_site(logdir: Path) -> None:
         (b"", "This cannot be recorded: Input data was truncated."),
         (b"[]", "Expected `object`, got `array`."),
         (b'{"steps": 1}', "Object missing required field `address`."),
-        (b'{"address": "localhost:1"}', "the request says neither duration_ms nor steps."),
+        (b'{"address": "localhost:1"}', "the request has neither duration_ms nor steps."),
         (b'{"address": "localhost:1", "steps": 0}', "Expected `int` >= 1"),
         (b'{"address": "localhost:1", "duration_ms": 600001}', "Expected `int` <= 600000"),
         (b'{"address": "localhost:1", "steps": 1, "collectors": ["gpu"]}', "there is no collector 'gpu'."),

@@ -54,7 +54,7 @@ def test_the_ending_says_the_format(trace: Path, tmp_path: Path, name: str, caps
         f"Wrote {output}: 2 slices on 2 lanes, {len(content):,} bytes.",
         "Not converted as stored: 1 x end without a begin.",
     ]
-    missing = "StepStats have no place for 1 counters, and for few arguments."
+    missing = "Not converted, because StepStats cannot hold them: 1 counter, and most arguments."
     assert said[2:] == ([missing] if name.endswith(".pb") else [])
 
 
@@ -106,7 +106,7 @@ def test_a_file_beyond_the_limit_is_refused(
         "stepscope.profiler.traces.limits_of_memory", lambda: Limits(file_bytes=100, events=1_000, message_bytes=1_000)
     )
     assert main(["convert", str(cache), "-o", str(tmp_path / "b.json")]) == 2
-    assert "nothing of it was read. Expected at most" in capsys.readouterr().err
+    assert "and was not read: only 0.0 MiB fit in memory" in capsys.readouterr().err
 
 
 def test_of_a_chrome_trace_beyond_the_limit_the_beginning_is_read(

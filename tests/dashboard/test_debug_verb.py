@@ -21,7 +21,7 @@ def logdir(tmp_path: Path) -> Path:
 
 VERDICT = (
     "Step 80: log (float32) is the first with 8 NaN of 32 elements, at model.py:5 in forward. "
-    "It made them: its inputs were finite (layer from -1 to 82)."
+    "It produced them: its inputs were finite (layer from -1 to 82)."
 )
 
 
@@ -30,8 +30,8 @@ def test_it_says_what_went_bad_first_and_where(logdir: Path, capsys: pytest.Capt
     assert capsys.readouterr().out == (
         "bad: 60 values of 5 tensors, stepscope.debug, a test\n"
         f"  {VERDICT}\n"
-        "  step 80  not_finite: log has 8 NaN of 32 elements, where all should be finite  (model.py:5)\n"
-        "  step 80  not_finite: head has 4 NaN of 16 elements, where all should be finite  (model.py:6)\n"
+        "  step 80  not_finite: log has 8 NaN of 32 elements; all should be finite  (model.py:5)\n"
+        "  step 80  not_finite: head has 4 NaN of 16 elements; all should be finite  (model.py:6)\n"
         "  and 1 more alert\n"
         "\n"
         "good: 60 values of 5 tensors, stepscope.debug, a test\n"
@@ -43,7 +43,7 @@ def test_a_condition_that_holds_ends_with_its_code(logdir: Path, capsys: pytest.
     assert main(["debug", str(logdir), "--fail-if", "bad", "--fail-if", "not_finite"]) == 1
     assert capsys.readouterr().err == (
         f"bad: bad: {VERDICT}\n"
-        "bad: not_finite: 3 alerts, the first at step 80: log has 8 NaN of 32 elements, where all should be finite\n"
+        "bad: not_finite: 3 alerts, the first at step 80: log has 8 NaN of 32 elements; all should be finite\n"
     )
     assert main(["debug", "--logdir", str(logdir), "--run", "good", "--fail-if", "any"]) == 0
     assert main(["debug", str(logdir), "--fail-if", "exploding"]) == 0

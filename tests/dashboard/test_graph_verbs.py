@@ -72,9 +72,7 @@ def test_of_a_file_that_ends_too_soon_the_whole_nodes_are_written(
     path = tmp_path / "cut.pb"
     path.write_bytes(binary_of(message)[:-2])
     assert main(["graph", str(path), "--logdir", str(tmp_path / "logs")]) == 0
-    said = (
-        f"{path} ends in the middle of a node. Whole nodes before it, which are shown: 1.\nWrote a graph of 1 node to"
-    )
+    said = f"{path} ends in the middle of a node; the 1 complete node before it is shown.\nWrote a graph of 1 node to"
     assert capsys.readouterr().out.startswith(said)
     shown = open_logdir(tmp_path / "logs").runs["cut"].series["__run_graph__"].read(0)
     assert shown == GraphDef(node=GRAPH.node[:1])
@@ -109,7 +107,7 @@ def test_a_log_directory_that_cannot_be_written(
     ("content", "message"),
     [
         (b"\x80\x02}q\x00.", "holds pickled Python objects"),
-        (b"", "is not, or not wholly, an ONNX model"),
+        (b"", "is not an ONNX model"),
         (b'{"config": {"layers": [3]}}', "cannot be shown: expected the layer of a Keras layer"),
     ],
 )
@@ -166,7 +164,7 @@ def test_files_that_cannot_be_converted(
     cut = tmp_path / "cut.pb"
     cut.write_bytes(binary_of(GRAPH)[:-1])
     assert main([verb, str(cut), str(tmp_path / "out")]) == 2
-    assert f"stepscope: {cut} is not, or not wholly, a GraphDef, MetaGraphDef or SavedModel" in capsys.readouterr().err
+    assert f"stepscope: {cut} is not a GraphDef, MetaGraphDef or SavedModel" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     assert main([verb, str(model), str(tmp_path / "none" / "out")]) == 2
     assert "cannot be written: No such file or directory" in capsys.readouterr().err

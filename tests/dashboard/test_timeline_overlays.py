@@ -222,8 +222,8 @@ def test_traces_are_aligned(tmp_path: Path) -> None:
         "by": "step",
         "traces": [{"id": both[0], "offset": 0}, {"id": both[1], "offset": 0}],
         "notes": [
-            "a.pt.trace.json has no step 4: its nearest, step 3, stands for it.",
-            "b.pt.trace.json has no step 4: its nearest, step 3, stands for it.",
+            "a.pt.trace.json has no step 4: its nearest, step 3, is used.",
+            "b.pt.trace.json has no step 4: its nearest, step 3, is used.",
         ],
     }
     assert ask(client, "align", id=both, by="collectives")["traces"][1]["offset"] == 0
@@ -232,11 +232,11 @@ def test_traces_are_aligned(tmp_path: Path) -> None:
     assert sentence(client, "align", id=[id_of("d"), id_of("a")], by="clock") == (
         422,
         "a.pt.trace.json has no wall-clock start time. "
-        "Line the traces up by a step, by their start, or by their collectives.",
+        "Align the traces by a step, by their start, or by their collectives.",
     )
     assert sentence(client, "align", id=[id_of("a"), id_of("c")], by="step") == (
         422,
-        "c.pt.trace.json marks no steps. Line the traces up by their start or by a slice's name.",
+        "c.pt.trace.json has no marked steps. Align the traces by their start or by a slice's name.",
     )
     assert sentence(client, "align", id=both, by="name") == (
         422,

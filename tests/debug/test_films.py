@@ -108,7 +108,7 @@ def test_a_film_says_that_a_frame_has_no_room_for_some_arrays(tmp_path: Path, ca
         for _ in range(2):
             for number in range(MOST_TENSORS + 2):
                 live.offer(f"a{number}", np.zeros(1))
-    assert caplog.messages[0] == "2 shown arrays have no room in a frame. Choose some by `names`."
+    assert caplog.messages[0] == "2 shown arrays do not fit in a frame and are left out. Select fewer with `names`."
     assert [message for message in caplog.messages if "in a frame" in message] == caplog.messages[:1]
 
 
@@ -135,7 +135,7 @@ def test_a_film_names_the_array_for_which_it_has_no_room_and_shows_the_others(
             live.offer("small", np.eye(4))
             live.end_step(step)
     assert [record.message for record in caplog.records] == [
-        f"The film {tmp_path / 'weights.gif'} has no room for tall. Choose some by `names`."
+        f"Left out of the film {tmp_path / 'weights.gif'}, where they do not fit: tall. Select fewer with `names`."
     ]
     with Image.open(tmp_path / "weights.gif") as opened:
         assert (opened.n_frames, opened.size) == (2, (1272, 464))  # type: ignore[attr-defined]

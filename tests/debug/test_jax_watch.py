@@ -109,7 +109,7 @@ def test_a_training_that_goes_bad_at_step_500_names_the_operation_and_its_line(t
     assert verdict.sentence.startswith("Step 500: div (float32) is the first with 4 +Inf of 4 elements, at ")
     assert verdict.sentence.endswith(
         "in loss_of: ratio = y / hidden.sum(1). "
-        "It made them: its inputs were finite (y from 1 to 1; reduce_sum from 0 to 0)."
+        "It produced them: its inputs were finite (y from 1 to 1; reduce_sum from 0 to 0)."
     )
     np.testing.assert_array_equal(np.load(tmp_path / "caught/step_500_div.npy"), np.full(4, np.inf, np.float32))
     np.testing.assert_array_equal(np.load(tmp_path / "caught/step_500_div_input1.npy"), np.zeros(4, np.float32))
@@ -237,10 +237,11 @@ def test_a_step_that_goes_bad_inside_of_nested_loops_names_iteration_operation_a
         with pytest.raises(debug.CaughtError) as caught:
             step(jnp.float32(1), jnp.full((3, 4), 3.0).at[1, 2].set(-5))
     message = str(caught.value)
-    assert message.startswith("Step 1: scan[1]/scan[2]/log (float32) is the first with 1 NaN of 1 elements, at ")
+    assert message.startswith("Step 1: scan[1]/scan[2]/log (float32) is the first with 1 NaN of 1 element, at ")
     assert message.endswith(
         "in test_a_step_that_goes_bad_inside_of_nested_loops_names_iteration_operation_and_line.<locals>.inner: "
-        "return carry, jnp.log(x - carry). It made them: its inputs were finite (scan[1]/scan[2]/sub from -6 to -6)."
+        "return carry, jnp.log(x - carry). "
+        "It produced them: its inputs were finite (scan[1]/scan[2]/sub from -6 to -6)."
     )
     (value,) = (tmp_path / "caught").glob("*log.npy")
     assert np.isnan(np.load(value))

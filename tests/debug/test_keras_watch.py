@@ -57,7 +57,7 @@ def test_a_model_that_goes_bad_at_step_500_of_fit_names_the_operation_and_its_li
     assert "-Inf of 4 elements" in message
     assert "keras_program.py" in message
     assert "return ops.log(x)" in message
-    assert "It made them: its inputs were finite" in message
+    assert "It produced them: its inputs were finite" in message
     parameters = [tensor.name for tensor in data.tensors if tensor.phase == "parameter"]
     assert parameters == ["dense.kernel", "dense.bias", "dense_1.kernel", "dense_1.bias"]
     updates = [tensor.name for tensor in data.tensors if tensor.phase == "update"]

@@ -57,7 +57,7 @@ CAUSES = [
     (log_of_zero, 0.0, "aten.log", "return torch.log(x)", "8 -Inf of 8", "aten.relu from 0 to 0"),
     (division, 0.0, "aten.div", "return x / total", "8 NaN of 8", "aten.sum from 0 to 0"),
     (overflow_of_fp16, 5.0, "aten.pow", "return half.pow(6).float()", "8 +Inf of 8", "aten._to_copy from"),
-    (nothing, math.nan, "Network:input", "loss = model(batch).square().sum()", "6 NaN of 6", "look at the batch"),
+    (nothing, math.nan, "Network:input", "loss = model(batch).square().sum()", "6 NaN of 6", "check the batch"),
 ]
 
 
@@ -195,7 +195,7 @@ def test_numpy_names_the_function_and_its_line(tmp_path: Path) -> None:
     assert verdict.sentence.startswith("Step 500: numpy.divide (float64) is the first with 4 NaN of 4 elements, at ")
     assert verdict.sentence.endswith(
         "in numpy_step: share = hidden.sum(1) / hidden.sum(). "
-        "It made them: its inputs were finite (numpy.add.reduce from 0 to 0)."
+        "It produced them: its inputs were finite (numpy.add.reduce from 0 to 0)."
     )
     inputs = {tensor.name: [data.tensors[n].name for n in tensor.inputs] for tensor in data.tensors}
     assert inputs["numpy.matmul"] == ["x", "weights/kernel"]
@@ -278,7 +278,7 @@ def test_an_alert_about_finite_values_is_raised_as_it_is(tmp_path: Path) -> None
     with debug.watch(model, tmp_path, every=1, rules=["dead"], on_alert="raise") as watcher:
         step = debug.catch(train, watcher, then="skip")
         assert [float(step().detach()) for _ in range(2)] == [0, 0]
-        with pytest.raises(debug.AlertError, match=r"step 2: 1 is 100\.0% zeros, where under 95% is expected"):
+        with pytest.raises(debug.AlertError, match=r"step 2: 1 is 100\.0% zeros; expected under 95%"):
             step()
         assert (step.caught, watcher.step_number) == ([], 3)
 

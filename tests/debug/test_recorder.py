@@ -202,6 +202,6 @@ def test_a_broken_rule_logs_stops_and_calls_back(tmp_path: Path, caplog: pytest.
         for sign, stops in ((1, False), (-1, True)):
             watcher(sign * np.ones(2))
             assert watcher.should_stop == stops
-    said = "numpy.log has 2 NaN of 2 elements, where all should be finite"
+    said = "numpy.log has 2 NaN of 2 elements; all should be finite"
     assert [(alert.rule, alert.step, alert.message) for alert in told] == [("not_finite", 1, said)]
     assert [record.getMessage() for record in caplog.records] == [f"step 1: {said} (not_finite)"]

@@ -621,7 +621,7 @@ def test_a_value_that_is_too_large_is_measured_but_not_written_whole(
         model(torch.ones(2, 3))
         watched.step()
     data = recorded(tmp_path)
-    note = "0 is not written whole, only what was measured of it: it has 32 bytes."
+    note = "0 is not written whole, only what was measured of it: it is 32 bytes."
     assert note in data.problems
     row = found_row(data, 0, "forward 0")
     assert data.observations(row, row + 1).figures[0, FIGURES.index("size")] == 8
@@ -678,7 +678,7 @@ def test_the_ring_is_written_when_a_rule_is_broken_and_the_first_bad_value_is_na
         train(model, optimizer, 1)
     data = recorded(tmp_path)
     assert sorted(set(data.observations(0, 10**6).steps.tolist())) == [0, 10, 15, 16, 17, 18]
-    assert watcher.alerts[0].message == "1 has 8 -Inf of 8 elements, where all should be finite"
+    assert watcher.alerts[0].message == "1 has 8 -Inf of 8 elements; all should be finite"
     assert [(a.rule, a.step, a.tensor, a.observation) for a in data.alerts][:1] == [
         ("not_finite", 17, names(data).index("forward 1"), found_row(data, 17, "forward 1"))
     ]
@@ -688,7 +688,7 @@ def test_the_ring_is_written_when_a_rule_is_broken_and_the_first_bad_value_is_na
     assert verdict.sentence == (
         "Step 17: 1 (float32) is the first with 8 -Inf of 8 elements, at "
         f"{verdict.frame.path}:{verdict.frame.line} in train: {verdict.frame.code.strip()}. "  # type: ignore[union-attr]
-        "It made them: its inputs were finite (0 from 0 to 0)."
+        "It produced them: its inputs were finite (0 from 0 to 0)."
     )
 
 

@@ -155,7 +155,7 @@ def test_what_inductor_compiled_is_seen_from_outside_and_within_when_caught(tmp_
         caught(good)
         with pytest.raises(debug.CaughtError, match=r"Step 1: 1/aten\.log ") as error:
             caught(bad)
-    assert "in Logarithm.forward: return torch.log(x). It made them: its inputs were finite" in str(error.value)
+    assert "in Logarithm.forward: return torch.log(x). It produced them: its inputs were finite" in str(error.value)
     torch._dynamo.reset()
 
 
@@ -268,7 +268,7 @@ def test_what_cannot_be_watched_is_said(tmp_path: Path) -> None:
         debug.watch(train, tmp_path, framework="torch")  # type: ignore[arg-type]
     with (
         debug.watch(model(), tmp_path) as watcher,
-        pytest.raises(TypeError, match="a TorchWatcher is not called: train the model as it is"),
+        pytest.raises(TypeError, match="a TorchWatcher cannot be called: call the model itself as usual"),
     ):
         watcher(1)
 

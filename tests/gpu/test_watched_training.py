@@ -44,7 +44,7 @@ def test_a_bad_step_between_recorded_ones_is_found_in_the_ring(tmp_path: Path) -
     data, messages = watched(tmp_path, "cuda")
     # A step's figures reach the host after the step, so the ring has advanced by one when they are judged.
     assert sorted(set(data.observations(0, 10**6).steps.tolist())) == [0, 10, 16, 17, 18]
-    assert messages[0] == "1 has 8 -Inf of 8 elements, where all should be finite"
+    assert messages[0] == "1 has 8 -Inf of 8 elements; all should be finite"
     verdict = debug.first_bad(data)
     assert verdict is not None
     assert (verdict.step, verdict.part, data.tensors[verdict.tensor].name) == (17, "producer", "1")

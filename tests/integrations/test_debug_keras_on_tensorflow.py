@@ -74,7 +74,7 @@ def test_a_training_that_goes_bad_at_step_500_names_layer_operation_and_line(tmp
     assert verdict.sentence == str(caught.value)
     assert verdict.sentence.startswith("Step 500: logarithm/Log (float32) is the first with 4 -Inf of 4 elements, at ")
     assert verdict.sentence.endswith(
-        "in call: return keras.ops.log(x). It made them: its inputs were finite (dense/Relu from 0 to 0)."
+        "in call: return keras.ops.log(x). It produced them: its inputs were finite (dense/Relu from 0 to 0)."
     )
     assert data.tensors[verdict.tensor].module == "logarithm"
     np.testing.assert_array_equal(np.load(tmp_path / "caught/step_500_logarithm_Log.npy"), np.full((1, 4), -np.inf))

@@ -236,8 +236,7 @@ def test_tasks_that_were_there_at_the_start_are_shown_from_then_on_and_counted()
     }
     assert len({each.start_ns for each in lives(collected).values()}) == 1
     assert collected.notes == (
-        "3 tasks of asyncio were there already when the recording started: they are shown from then on, and what they "
-        "did before is not counted",
+        "3 asyncio tasks started before the recording; only activity during the recording is shown",
     )
 
 
@@ -391,7 +390,7 @@ def test_no_more_is_kept_than_allowed_and_the_rest_is_counted() -> None:
     limited = record(lambda: asyncio.run(run()), max_slices=6)
     assert sum(by_name(limited)) == 6
     (note,) = limited.notes
-    assert "lives of asyncio's tasks were not recorded, as 6 are kept at most" in note
+    assert "lifetimes of asyncio tasks were not recorded, because at most 6 are kept" in note
     # A life that is kept counts all of its runs, including those that are not kept.
     assert outcomes(limited)["x0: child"] == {"resumptions": 3}
     assert sum(by_name(record(lambda: asyncio.run(run()), max_slices=0))) == 0
@@ -421,7 +420,7 @@ def test_more_lives_than_lanes_are_counted() -> None:
     collected = record(lambda: asyncio.run(run()))
     (note,) = collected.notes
     assert note == (
-        f"the lives of 11 tasks of asyncio are not shown, because more than {LIFE_LANES} tasks existed at once; the "
+        f"the lifetimes of 11 asyncio tasks are not shown, because more than {LIFE_LANES} tasks existed at once; the "
         "times at which they ran are shown"
     )
 

@@ -217,7 +217,7 @@ def test_of_an_event_file_step_stats_alone_are_taken(tmp_path: Path) -> None:
     logdir.mkdir()
     found = unpack(archive(("a.trace.json.gz", TRACE), ("a.tfevents.1", events)), logdir, BEGIN_NS)
     assert found.step_stats == 1
-    assert found.notes == ("a note", "3 events of the answer were not StepStats and were left out")
+    assert found.notes == ("a note", "left out 3 events of the answer that were not StepStats")
     assert tags_in(logdir) == ["step_0"]
 
 

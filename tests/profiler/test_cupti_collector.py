@@ -317,7 +317,7 @@ def test_a_recording_asks_for_all_kinds_and_leaves_none() -> None:
     (record,) = collected.records
     assert 0 <= time.time_ns() - record.start_ns < 60_000_000_000
     assert collected.notes == (
-        "1 activities of the GPU could not be read: 'types.SimpleNamespace' object has no attribute 'queued'.",
+        "1 GPU activity could not be read: 'types.SimpleNamespace' object has no attribute 'queued'.",
     )
     json.dumps(collected.metadata)
 
@@ -338,8 +338,8 @@ def test_what_was_dropped_is_counted() -> None:
     collected = recorded(library, most_activities=2)
     assert [record.correlation for record in collected.records] == [0, 1]
     assert collected.notes == (
-        "3 activities of the GPU were dropped by CUPTI, for which its buffers were too small.",
-        "4 activities of the GPU beyond the first 2 were dropped.",
+        "CUPTI dropped 3 GPU activities because its buffers were full.",
+        "GPU activities beyond the first 2 were dropped: 4.",
     )
 
 
@@ -381,7 +381,7 @@ def test_beside_pytorchs_profiler_it_refuses(monkeypatch: pytest.MonkeyPatch) ->
     torch_profiler = ModuleType("torch.autograd.profiler")
     torch_profiler._is_profiler_enabled = True  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "torch.autograd.profiler", torch_profiler)
-    with pytest.raises(UserError, match="PyTorch's profiler runs, which uses it already"):
+    with pytest.raises(UserError, match="PyTorch's profiler is running and already uses CUPTI"):
         CuptiCollector(library=StandIn()).start(RecordingClock(time))
 
 

@@ -223,7 +223,7 @@ def test_no_more_than_a_hundred_steps_are_traced(tmp_path: Path, caplog: pytest.
         assert context.profiler is not None
         assert context.profiler.steps == tuple(range(100))
         context.trace_next_step()
-    assert caplog.messages == [f"step {step} is not traced: 100 steps were, which is the most" for step in (100, 103)]
+    assert caplog.messages == [f"step {step} is not traced: the limit of 100 steps is reached" for step in (100, 103)]
     assert list(context.get_profiles("op")) == [100]
 
 
@@ -252,9 +252,9 @@ def test_the_block_may_be_entered_again_and_counts_on(tmp_path: Path) -> None:
 
 def test_steps_outside_of_the_block_are_an_error(tmp_path: Path) -> None:
     context = ProfileContext(tmp_path / "out", [0], collectors=[])
-    with pytest.raises(RuntimeError, match="counts inside the context only"):
+    with pytest.raises(RuntimeError, match="must be called inside the context"):
         context.step()
-    with context, pytest.raises(RuntimeError, match="is entered already"), context:
+    with context, pytest.raises(RuntimeError, match="is already active"), context:
         pass
 
 
@@ -330,7 +330,7 @@ def test_a_directory_that_takes_nothing_costs_the_dumps_only(tmp_path: Path, cap
         (
             "op",
             {"show_name_regexes": "a.*"},
-            "the option show_name_regexes must be several regular expressions, got 'a",
+            "the option show_name_regexes must be a list of regular expressions, got 'a",
         ),
         (
             "op",

@@ -70,7 +70,7 @@ def numbers() -> Iterator[int]:
 
 def own_notes(notes: Iterable[str]) -> list[str]:
     """Without the note on threads, which earlier tests may have left running."""
-    return [note for note in notes if "that ran already when the recording started" not in note]
+    return [note for note in notes if "that started before the recording" not in note]
 
 
 def record(function: Callable[[], object], clock: Clock | None = None, **options: Any) -> Collected:
@@ -319,7 +319,7 @@ def test_threads_that_run_already_are_noted(waiting: Callable[[], None]) -> None
     assert not [each for each in collected.records if each.lane.thread_name == "early"]
     (note,) = collected.notes
     assert "are not recorded in" in note
-    assert "that ran already when the recording started" in note
+    assert "that started before the recording" in note
 
 
 def test_a_thread_that_outlives_the_recording_is_left_alone() -> None:
@@ -396,8 +396,8 @@ def test_no_more_calls_are_kept_than_allowed_and_the_rest_is_counted() -> None:
     assert len(collected.records) == 250
     assert len(tree(collected.records)) == 250
     assert own_notes(collected.notes) == [
-        "651 calls of Python functions were not recorded, as 250 are kept at most: record fewer steps, or set include, "
-        "exclude, min_duration_ns or max_calls of PythonCallCollector",
+        "651 calls of Python functions were not recorded, because at most 250 are kept: record fewer steps, or set "
+        "include, exclude, min_duration_ns or max_calls of PythonCallCollector",
     ]
     assert [each.name for each in collected.records if each.args.get("unfinished")] == []
     assert len(record(run, max_calls=0).records) == 0

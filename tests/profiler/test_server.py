@@ -178,7 +178,7 @@ def test_a_step_that_outlasts_the_recording_is_kept_from_the_delay_on(tmp_path: 
         profiler.step(5)
         profile.wait(lambda: True)
     found = profile.result()
-    assert (found.steps, found.notes) == ((5,), ("0 of the 2 steps were over within 0.002 s",))
+    assert (found.steps, found.notes) == ((5,), ("only 0 of 2 steps ended within 0.002 s",))
 
 
 def test_steps_that_are_not_all_over_in_time_are_said(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_steps_that_are_not_all_over_in_time_are_said(tmp_path: Path) -> None:
         profiler.step()
     found = profile.result()
     assert found.steps[0] == 5
-    assert found.notes == ("1 of the 3 steps were over within 1.5 s",)
+    assert found.notes == ("only 1 of 3 steps ended within 1.5 s",)
 
 
 def test_a_program_without_steps_is_recorded_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ def test_a_program_without_steps_is_recorded_at_once(tmp_path: Path, monkeypatch
     with profiler.annotate("before"):
         found = capture_recording.record(CaptureRequest(duration_ms=1, collectors=[]), tmp_path, lambda: True)
     assert found.steps == (0,)
-    assert found.notes == ("no step began within 0.01 s, so the recording began and ended amid the program",)
+    assert found.notes == ("no step began within 0.01 s, so the recording does not start and end at step boundaries",)
 
 
 def test_steps_that_never_come_are_an_error(server: Server) -> None:
@@ -391,11 +391,11 @@ QUICK = b'{"steps": 1, "duration_ms": 1, "collectors": []}'
         ("GET", "/status", None, {"Origin": "null"}, 403, "web pages are not answered."),
         # Requests that a form on a page can send without a preflight.
         ("POST", "/capture", QUICK, {"Content-Type": "text/plain"}, 415, "the body is text/plain. Expected Content-T"),
-        ("POST", "/capture", QUICK, {}, 415, "the body is of no type."),
+        ("POST", "/capture", QUICK, {}, 415, "the body has no Content-Type."),
         ("POST", "/capture", b"", JSON, 411, "the length of the body is not known."),
         ("POST", "/capture", b"x" * 65_537, JSON, 413, "the body is 65,537 bytes. Expected up to 65,536."),
         ("POST", "/capture", b"nonsense", JSON, 400, "the request cannot be used: JSON is malformed"),
-        ("POST", "/capture", b"{}", JSON, 400, "the request says neither duration_ms nor steps. Expected JSON such"),
+        ("POST", "/capture", b"{}", JSON, 400, "the request has neither duration_ms nor steps. Expected JSON such"),
         ("POST", "/capture", b"[]", JSON, 400, "Expected `object`, got `array`"),
         ("GET", "/", None, {}, 404, "nothing answers at this path. Expected GET /status or POST /capture."),
         ("GET", "/capture", None, {}, 404, "nothing answers at this path. Expected GET /status or POST /capture."),

@@ -253,8 +253,8 @@ def test_another_profiler_that_runs_is_an_error_and_goes_on() -> None:
         "torch.ones(2); mine.stop(); print('aten::ones' in {event.name for event in mine.events()})\n"
     )
     assert run_alone(code) == [
-        "UserError PyTorch cannot be recorded: a torch profiler runs already, and PyTorch has one at a time. Stop it "
-        "first, or record without the collector “torch”.",
+        "UserError PyTorch cannot be recorded: a torch profiler is already running, and PyTorch can have only one at a "
+        "time. Stop it first, or record without the collector “torch”.",
         "True",
     ]
 
@@ -367,7 +367,7 @@ def test_activities_may_be_pytorchs_own() -> None:
 def test_events_beyond_the_limit_are_counted() -> None:
     collected = recorded(TorchCollector(most_events=10, profile_memory=False), lambda: torch.ones(2))
     (note,) = collected.notes
-    assert note.endswith(" events of PyTorch beyond the first 10 were dropped.")
+    assert note.startswith("PyTorch events beyond the first 10 were dropped: ")
     assert len(collected.records) <= 10
 
 

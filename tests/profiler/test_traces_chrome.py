@@ -647,7 +647,7 @@ def test_what_the_profiler_says_about_its_file_is_a_note() -> None:
     trace = read(slice_("op", 0, 1), viztracer_metadata={"overflow": True}, WARNING=["CUPTI dropped 5 records"])
     assert trace.losses.notes == (
         "viztracer's buffer was full: the earliest events are missing (record with larger tracer_entries)",
-        "the profiler said: CUPTI dropped 5 records",
+        "message from the profiler: CUPTI dropped 5 records",
     )
 
 
@@ -712,7 +712,7 @@ EVENT = '{"ph":"X","name":"a","pid":1,"ts":1,"dur":1}'
             f'{{"traceEvents":[{EVENT}],"a":tr',
             1,
             {},
-            ("what follows byte 66 of 68 cannot be read",),
+            ("everything after byte 66 of 68 is unreadable",),
             id="ends after the events",
         ),
         pytest.param(
@@ -780,7 +780,7 @@ def test_a_damaged_gzip_file_is_read_up_to_the_damage(count: int) -> None:
         (b"\x89PNG\r\n\x1a\n", "tiny is not a trace."),
         (b'{"a": 1}', "tiny is JSON without trace events."),
         (b'{"traceEvents": 5}', "In tiny “traceEvents” is not an array."),
-        (b"[1, 2, 3]", "tiny is a JSON array of something else."),
+        (b"[1, 2, 3]", "tiny is a JSON array, but not of trace events."),
         (b"\x1f\x8b\x08broken", "tiny is a damaged gzip file"),
         (b"\x28\xb5\x2f\xfd\x00\x58" + b"\xff" * 10, "tiny is a damaged zstd file"),
         (b"dev_stats { device: ", "tiny is not a trace."),
@@ -855,7 +855,9 @@ def test_functions_of_v8_are_told_apart_by_where_they_are_defined() -> None:
     ['[{"foo":1}]', '[{"foo":1},{}]', '[{"level":"info","args":{}},{"level":"info"}', '{"traceEvents":[{"a":1}]}'],
 )
 def test_an_array_in_which_nothing_is_an_event_is_no_trace(text: str) -> None:
-    with pytest.raises(TraceError, match=r"array of something else\. Expected objects with “ph”, “ts” and “name”"):
+    with pytest.raises(
+        TraceError, match=r"array, but not of trace events\. Expected objects with “ph”, “ts” and “name”"
+    ):
         read_trace(text.encode(), name="log")
 
 

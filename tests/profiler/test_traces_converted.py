@@ -275,7 +275,10 @@ def test_step_stats_hold_kernels_copies_and_threads() -> None:
     kernel = found.arguments[found.name_id.tolist().index(found.names.index("void sgemm(float)"))]
     assert (kernel["grid"], kernel["block"], kernel["registers per thread"]) == ([1, 2, 3], [4, 1, 1], 8)
     assert found.losses.counts == {"stored twice, shown once": 2, "overlaps its neighbor": 1}
-    assert not_carried(trace) == "StepStats have no place for 1 counters and 1 arrows, and for few arguments."
+    assert (
+        not_carried(trace)
+        == "Not converted, because StepStats cannot hold them: 1 counter, 1 arrow, and most arguments."
+    )
 
 
 @given(st.lists(events_of_any_kind, max_size=20))

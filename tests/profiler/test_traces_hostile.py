@@ -74,7 +74,7 @@ def test_the_beginning_of_a_compressed_trace_is_read_but_once() -> None:
 @pytest.mark.parametrize("message", [b"\n\x06\n\x04/cpu", b"dev_stats { }\n"])
 def test_messages_that_would_take_all_memory_are_not_parsed(message: bytes) -> None:
     limits = Limits(1 << 30, 10, message_bytes=100, text_bytes=100)
-    with pytest.raises(TraceError, match=r"bomb has 0\.0 MiB, too much for a message.*Expected at most 0\.0 MiB"):
+    with pytest.raises(TraceError, match=r"bomb is 0\.0 MiB and was not read: the limit for messages.* is 0\.0 MiB"):
         read_trace(message * 100, name="bomb", limits=limits)
 
 
@@ -90,7 +90,7 @@ def test_events_and_nodes_beyond_the_memory_are_left_out_and_said() -> None:
     kept = trace_of_step_stats(step_stats, most_nodes=2)
     assert ([kept.names[n] for n in kept.name_id if kept.names[n]][:2], kept.losses.counts) == (
         ["n0", "n1"],
-        {"beyond what there is memory for": 3},
+        {"left out for lack of memory": 3},
     )
     space = XSpace()
     plane = space.planes.add(name="/host:CPU")
@@ -100,7 +100,7 @@ def test_events_and_nodes_beyond_the_memory_are_left_out_and_said() -> None:
             events.add(metadata_id=1, offset_ps=offset * 1000, duration_ps=1000)
     plane.event_metadata[1].name = "work"
     some = read_trace(space.SerializeToString(), name="space", limits=replace(ENOUGH, events=4))
-    assert (np.bincount(some.lane).tolist(), some.losses.counts) == ([3, 1], {"beyond what there is memory for": 2})
+    assert (np.bincount(some.lane).tolist(), some.losses.counts) == ([3, 1], {"left out for lack of memory": 2})
 
 
 def sampled(count: int, limits: Limits = ENOUGH) -> Trace:
@@ -124,7 +124,7 @@ def test_slices_of_samples_beyond_the_memory_are_left_out_and_counted() -> None:
         *(("a1", 0, 1000), ("b1", 1000, 1000)),
         *(("a2", 0, 1000), ("b2", 1000, 1000)),
     ]
-    assert trace.losses.counts == {"beyond what there is memory for": 3}
+    assert trace.losses.counts == {"left out for lack of memory": 3}
 
 
 def test_entries_of_profiles_beyond_the_memory_are_left_out_and_counted() -> None:
@@ -135,7 +135,7 @@ def test_entries_of_profiles_beyond_the_memory_are_left_out_and_counted() -> Non
         limits=replace(ENOUGH, events=1 + 5),
     )
     assert [trace.names[name] for name in trace.name_id] == ["f0", "f1"]
-    assert trace.losses.counts == {"beyond what there is memory for": 2}
+    assert trace.losses.counts == {"left out for lack of memory": 2}
 
 
 def test_stacks_consist_of_the_same_frames() -> None:
@@ -235,8 +235,8 @@ def test_what_is_beside_the_events_is_bounded_in_its_parts_all_together() -> Non
     events = f"[{json.dumps(slice_('a'))},{frames}]"
     trace = read_trace(f'{{"a":{half},"b":{half},"c":7,"traceEvents":{events}}}'.encode(), name="parts")
     assert (list(trace.metadata), trace.metadata["c"]) == (["a", "c"], 7)
-    assert trace.losses.counts == {"part next to the events not read": 2}
-    assert trace.losses.examples == {"part next to the events not read": f"“b”, {SMALL_PARTS + 7:,} bytes"}
+    assert trace.losses.counts == {"non-event data left out": 2}
+    assert trace.losses.examples == {"non-event data left out": f"“b”, {SMALL_PARTS + 7:,} bytes"}
 
 
 def test_marks_in_texts_beside_the_events_are_no_parts() -> None:
@@ -254,7 +254,7 @@ def test_what_is_beside_the_events_is_bounded_in_its_bytes_all_together() -> Non
         False,
         True,
     ]
-    assert tally.losses().counts == {"part next to the events not read": 1}
+    assert tally.losses().counts == {"non-event data left out": 1}
 
 
 def test_reasons_without_end_are_counted_together() -> None:

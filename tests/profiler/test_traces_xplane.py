@@ -135,7 +135,7 @@ def test_lines_become_lanes_and_events_slices() -> None:
     ]
     assert trace.epoch_ns == 1795225657605640738
     assert trace.losses.counts == {"event without a time": 1}
-    assert trace.losses.notes == ("the profiler said: a buffer was full",)
+    assert trace.losses.notes == ("message from the profiler: a buffer was full",)
     assert trace.metadata["hostnames"] == ["vm"]
 
 

@@ -257,7 +257,7 @@ def test_a_tensor_too_large_to_be_read_is_said(tmp_path: Path) -> None:
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.pt").write_text("hello")
-    with pytest.raises(CheckpointError, match=r"text\.pt is not a file of weights that can be read\. Expected a"):
+    with pytest.raises(CheckpointError, match=r"text\.pt is not a supported weight file\. Expected a"):
         open_checkpoint_at(tmp_path / "text.pt")
     with zipfile.ZipFile(tmp_path / "empty.pt", "w") as archive:
         archive.writestr("readme", "")

@@ -190,7 +190,9 @@ def test_what_cannot_be_traced_is_told_without_its_numbers(tmp_path: Path) -> No
         writer.add_graph(Cached(Frozen(use_cache=True)), torch.zeros(1, 200))
     assert isinstance(refused.value, ValueError)
     reported = str(refused.value)
-    assert reported.startswith("Cached can be called, but not traced, as it does or returns what no tracer follows. ")
+    assert reported.startswith(
+        "Cached can be called, but not traced, because it does or returns something that neither tracer supports. "
+    )
     assert "tensor(" not in reported
     assert len(reported) < 400
 

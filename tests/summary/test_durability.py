@@ -75,7 +75,7 @@ def test_a_full_disk(small_disk: Path) -> None:
     for step in range(1000):
         writer.add_scalar("t", step, step)
     with pytest.raises(
-        OSError, match=r"No space left on device; [\d,]+ events \([\d,]+ bytes\) are not in the file"
+        OSError, match=r"No space left on device; not in the file yet: [\d,]+ events \([\d,]+ bytes\)"
     ) as full:
         writer.flush()
     assert full.value.errno == errno.ENOSPC
@@ -106,7 +106,7 @@ def test_a_file_that_may_grow_no_further() -> None:
     assert done.stderr == ""
     reason, size, folder = done.stdout.splitlines()
     assert reason.startswith("File too large; ")
-    assert reason.endswith("are not in the file and are kept for another try")
+    assert reason.endswith("; the next call will retry")
     assert size == "5000"
     assert steps(Path(folder)) == list(range(1000))
 
@@ -122,7 +122,7 @@ def test_at_exit_a_person_is_told_what_is_lost() -> None:
     assert reported.startswith("stepscope: ")
     assert "File too large" in reported
     assert "events (" in reported
-    assert reported.endswith("the program ends, so they are lost")
+    assert reported.endswith("the program is exiting, so they are lost")
 
 
 def test_no_more_is_taken_than_memory_should_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +246,7 @@ def test_a_folder_that_is_removed_while_it_is_written_to(tmp_path: Path) -> None
     assert steps(tmp_path / "run") == [3]
     # If nothing is waiting, no new file is begun until something arrives.
     shutil.rmtree(tmp_path / "run")
-    with pytest.warns(RuntimeWarning, match="the 1 events in it are gone"):
+    with pytest.warns(RuntimeWarning, match="the 1 event in it is gone"):
         writer.flush()
     assert os.listdir(tmp_path) == []
     writer.add_scalar("t", 4.0, 4)

@@ -213,7 +213,7 @@ def test_tables_of_several_log_directories_are_joined(tmp_path: Path) -> None:
 
 def test_a_table_for_pandas_says_what_is_missing(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    message = "^to_pandas needs pandas, which Stepscope itself does not: pip install pandas$"
+    message = r"^to_pandas needs pandas\. Run: pip install pandas$"
     with pytest.raises(ModuleNotFoundError, match=message):
         to_pandas(open_logdir(logdir).scalars())
 
@@ -375,7 +375,7 @@ def test_a_payload_that_is_damaged_after_it_was_indexed_is_null_and_says_why(tmp
     file.write_bytes(content.replace(b"first", b"fIrst"))
     table = snapshot.texts()
     assert table.select("step", "text").rows() == [(0, None), (1, ["second"])]
-    assert re.fullmatch(r"the record at offset \d+ of .* has changed since it was read first", table["error"][0])
+    assert re.fullmatch(r"the record at offset \d+ of .* has changed since it was first read", table["error"][0])
     assert table["error"][1] is None
 
 

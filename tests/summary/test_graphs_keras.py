@@ -199,7 +199,7 @@ def deep(levels: int) -> dict[str, Any]:
         (chain(output_layers=[["e", 0, 0]]), "expected the name of a layer of the model as an input, got 'e'"),
         (chain(layers=[3]), "expected the layer of a Keras layer as an object, got '3'"),
         (chain(layers=[{"config": []}]), r"expected the config of a Keras layer as an object, got '\[\]'"),
-        (deep(100), "down to level 64"),
+        (deep(100), "nested more than 64 levels deep"),
         ({"config": 3}, "JSON of a Keras model"),
     ],
 )

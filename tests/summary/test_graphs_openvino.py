@@ -107,7 +107,10 @@ def test_the_body_of_a_loop_is_a_scope() -> None:
         (b"<html><layers/></html>", "<net> with <layers>, got <html>"),
         (b'<?xml version="1.0" encoding="no-such"?><net/>', "expected the XML of an OpenVINO model"),
         (b'<!DOCTYPE n [<!ENTITY a "aa">]><net><layers/></net>', "a document type, which no model has"),
-        (b"<net>" + b"<layers><layer><body>" * 80 + b"</body></layer></layers>" * 80 + b"</net>", "down to level 64"),
+        (
+            b"<net>" + b"<layers><layer><body>" * 80 + b"</body></layer></layers>" * 80 + b"</net>",
+            "nested more than 64 levels deep",
+        ),
     ],
 )
 def test_what_is_no_model(content: bytes, message: str) -> None:

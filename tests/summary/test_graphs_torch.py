@@ -338,7 +338,8 @@ def test_what_neither_traces_nor_exports_says_both() -> None:
     names = [node.name for node in graph_from_torch(Even(), torch.ones(2, 4)).node if node.op == "IO Node"]
     assert names == ["input/x", "output/output.1"]
     message = (
-        "Odd can be called, but not traced, as it does or returns what no tracer follows. torch.jit.trace says: "
+        "Odd can be called, but not traced, because it does or returns something that neither tracer supports. "
+        "torch.jit.trace says: "
         "Tracer cannot infer type of {'a':... torch.export says: "
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}") as caught:

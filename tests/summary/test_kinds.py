@@ -404,7 +404,7 @@ def test_image_layouts_and_dtypes(array: Any, dataformats: str, expected: list[A
     [
         (RGB, "CHW", ValueError, r"1, 3 or 4 channels, got 2 \(shape \(2, 4, 3\) read as 'CHW'\)"),
         (RGB, "HW", ValueError, "must have 2 axes for 'HW', got shape"),
-        (RGB, "HWX", ValueError, "distinct letters of NCHW with H and W, got 'HWX'"),
+        (RGB, "HWX", ValueError, "must contain H and W, and may contain N and C, each once; got 'HWX'"),
         (RGB, "HHW", ValueError, "got 'HHW'"),
         (RGB.astype(complex), "HWC", TypeError, "the image 't' must be real numbers, got ndarray"),
         (RGB[:0], "HWC", ValueError, r"must have pixels, got shape \(0, 4, 3\)"),

@@ -156,7 +156,7 @@ def test_payloads_are_read_when_looked_at_and_follow_superseding(tmp_path: Path)
     assert series is not None
     assert (series.kind, series.display_name, series.description) == ("text", "Note", "What was noted")
     assert [series.read(i).strings.item() for i in range(len(series))] == ["zero", "one again"]
-    with pytest.raises(IndexError, match="has 2 points of 'note'; there is no number 2"):
+    with pytest.raises(IndexError, match="has 2 points of 'note'; the index 2 is out of range"):
         series.read(2)
 
 

@@ -35,7 +35,7 @@ def test_what_is_claimed_counts_until_the_end_of_its_block() -> None:
         claim(60 * MIB)
         claim(30 * MIB)
         assert budget.claimed == 90 * MIB
-        with pytest.raises(TooLargeError, match=r"It needs some 101 MiB of memory; at most 100 MiB are taken\."):
+        with pytest.raises(TooLargeError, match=r"It needs about 101 MiB of memory; the limit is 100 MiB\."):
             claim(11 * MIB)
         with budget.reading(), pytest.raises(NoMemoryError, match=r"needs some 11 MiB .* others read leaves 10 MiB"):
             claim(11 * MIB)

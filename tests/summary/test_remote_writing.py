@@ -189,7 +189,7 @@ def test_a_server_that_goes_away_and_comes_back(server: ObjectStore, tmp_path: P
     server.stop()
     for step in range(1, 50):
         writer.add_scalar("t", step, step)
-    with pytest.raises(OSError, match=r"; 49 events \([\d,]+ bytes\) are not in the file and are kept for another try"):
+    with pytest.raises(OSError, match=r"; not in the file yet: 49 events \([\d,]+ bytes\); the next call will retry"):
         writer.flush()
     server.start()
     writer.close()
@@ -203,7 +203,7 @@ def test_a_growing_file_that_is_removed(memory: str, tmp_path: Path) -> None:
     writer.flush()
     fsspec.filesystem("memory").rm("/logs/run", recursive=True)
     writer.add_scalar("t", 1.0, 1)
-    with pytest.warns(RuntimeWarning, match="was removed while it was written to, and the 1 events in it are gone"):
+    with pytest.warns(RuntimeWarning, match="was removed while it was written to, and the 1 event in it is gone"):
         writer.flush()
     writer.close()
     snapshot = open_logdir(fetched(f"{memory}/run", tmp_path))

@@ -95,7 +95,7 @@ def test_what_cannot_be_taken_is_said_and_gone() -> None:
     uploads = Uploads(largest=1000)
     with pytest.raises(UploadError, match=r"The file is larger than 1 kB, the limit for dropped files\."):
         dropped(uploads, "large.npy", bytes(1001))
-    with pytest.raises(UploadError, match=r"text\.pt is not a file of weights that can be read\..* Drop a TensorFlow"):
+    with pytest.raises(UploadError, match=r"text\.pt is not a supported weight file\..* Drop a TensorFlow"):
         dropped(uploads, "text.pt", b"hello")
     upload = uploads.begin("p.npy")
     upload.write(b"1")

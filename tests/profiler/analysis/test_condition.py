@@ -44,7 +44,7 @@ def test_conditions(text: str, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected a metric, but it ends"),
+        ("", "expected a metric, but the expression is empty"),
         ("gpu_idle", "expected a comparison"),
         ("gpu_idle > ", 'incomplete: expected a number after ">"'),
         ("gpu_idle = 3", 'equality is "=="'),

@@ -56,7 +56,7 @@ def test_traces_line_up_by_a_step() -> None:
     moved = together(first, second, origins=(0, 25_000))
     assert lined_up(moved, "step", step=2) == Alignment((0, -5_000), ())
     assert lined_up(moved, "start") == Alignment((0, 0), ())
-    assert lined_up(moved, "step") == Alignment((0, -5_000), ("Lined up by step 1, the first that all have.",))
+    assert lined_up(moved, "step") == Alignment((0, -5_000), ("Aligned by step 1, the first that all have.",))
 
 
 def test_a_step_that_is_missing_has_its_nearest_stand_for_it() -> None:
@@ -64,14 +64,14 @@ def test_a_step_that_is_missing_has_its_nearest_stand_for_it() -> None:
     assert lined_up(together(rank(0, 0), other), "step", step=7) == Alignment(
         (0, 40_000),
         (
-            "trace 0 has no step 7: its nearest, step 2, stands for it.",
-            "trace 1 has no step 7: its nearest, step 8, stands for it.",
+            "trace 0 has no step 7: its nearest, step 2, is used.",
+            "trace 1 has no step 7: its nearest, step 8, is used.",
         ),
     )
     assert lined_up(together(rank(0, 0), other), "step") == Alignment(
-        (0, -40_000), ("The traces have no step in common: they are lined up by the first step of each.",)
+        (0, -40_000), ("The traces have no step in common: they are aligned by the first step of each.",)
     )
-    with pytest.raises(UserError, match="trace 1 marks no steps"):
+    with pytest.raises(UserError, match="trace 1 has no marked steps"):
         lined_up(together(rank(0, 0), trace(operator("a", 0, 1))), "step", step=1)
 
 

@@ -71,7 +71,7 @@ def test_what_is_too_many_is_left_out_and_counted(tmp_path: Path, monkeypatch: p
         "one",
         "two",
         "2 tensors are left out: there are more than 1,000,000, or their names are too long",
-        "1 source files are left out: there are more than 1",
+        "1 source file is left out: there are more than 1",
         "2 further notes are left out",
     ]
 

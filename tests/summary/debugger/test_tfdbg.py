@@ -246,7 +246,7 @@ def test_the_verdict_on_a_real_training_in_words(peer: Callable[[str], Path], du
     assert verdict.frame is not None
     line = f"/home/user/train.py:{verdict.frame.line} in forward: {verdict.frame.code.strip()}"
     assert "tf.exp(" in line
-    found = f"{what}, at {line}. It made them: its inputs were finite ({of})."
+    found = f"{what}, at {line}. It produced them: its inputs were finite ({of})."
     assert re.sub(r"^Execution \d+: ", "", verdict.sentence) == found
 
 
@@ -293,7 +293,8 @@ def test_an_execution_knows_which_values_it_took_and_who_took_what_it_made(tmp_p
         8,
         "producer",
         "Execution 8: Log at eager.py:2 (float32) is the first with 2 NaN of 2 elements, at eager.py:2 in layer: "
-        "y = tf.nn.relu(tf.math.log(x)). It made them: its inputs were finite (Neg at eager.py:1 from -7.728 to -6).",
+        "y = tf.nn.relu(tf.math.log(x)). "
+        "It produced them: its inputs were finite (Neg at eager.py:1 from -7.728 to -6).",
     )
 
 

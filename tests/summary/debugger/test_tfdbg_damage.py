@@ -90,7 +90,7 @@ def test_a_file_that_is_cut_anywhere_is_read_up_to_there(whole: Files, suffix: S
         health = {file.path: file for file in dump.health}
         if suffix == "metadata":
             assert list(dump.data().problems) == [
-                f"{name} is not whole, or damaged: the version and the run are not known."
+                f"{name} is incomplete or damaged: the version and the run are not known."
             ]
         elif health[name].waiting:
             assert f"{name} ends inside a record: its last {length - ends[-1]:,} bytes wait for the rest." in (
@@ -140,7 +140,7 @@ def test_stacks_of_frames_that_do_not_exist_are_counted(whole: Files) -> None:
     event.execution.code_location.stack_frame_ids.extend(["nowhere", "nor here"])
     dump = opened(whole | {name: whole[name] + frame(event.SerializeToString())})
     look_at_everything(dump)
-    assert list(dump.data().problems) == ["2 frames of stacks are not in the dump, and left out."]
+    assert list(dump.data().problems) == ["2 frames of the stacks are not in the dump, and left out."]
     assert [tensor.name for tensor in dump.data().tensors if tensor.op_type == "Add"] == ["Add"]
 
 
@@ -155,8 +155,7 @@ def test_a_record_that_is_too_large_is_skipped_and_named(whole: Files, monkeypat
     dump = opened(whole | {name: large + whole[name]})
     assert dump.trace_count == 4
     assert list(dump.data().problems) == [
-        f"{name}: {len(large):,} bytes at offset 0 were skipped: a record of {len(large):,} bytes is too large to be "
-        "read."
+        f"{name}: skipped {len(large):,} bytes at offset 0: a record of {len(large):,} bytes is too large to be read."
     ]
 
 
@@ -172,9 +171,7 @@ def test_more_events_than_there_is_room_for_are_left_out_and_named(
     begin = dump.health[-1].damages[0].offset
     assert (dump.trace_count, dump.execution_count) == (3, 2)
     reason = "there are more than 3 traces, of which the first are read."
-    assert list(dump.data().problems) == [
-        f"{name}: {length - begin:,} bytes at offset {begin:,} were skipped: {reason}"
-    ]
+    assert list(dump.data().problems) == [f"{name}: skipped {length - begin:,} bytes at offset {begin:,}: {reason}"]
     files[name] += whole[name]
     grown = dump.refreshed()
     assert grown.trace_count == 3
