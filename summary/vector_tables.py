@@ -195,7 +195,7 @@ def vectors_of_frame(frame: "pl.DataFrame", name: str, *, named: bool = True) ->
             f"{name} has no vectors. Expected columns of numbers, or one column with a list of numbers in each row."
         )
     if frame.height * len(vectors) > MOST_VALUES:
-        raise VectorTableError(f"{name} has {frame.height * len(vectors):,} numbers; at most {MOST_VALUES:,} are read.")
+        raise VectorTableError(f"{name} has {frame.height * len(vectors):,} numbers; the limit is {MOST_VALUES:,}.")
     with np.errstate(over="ignore"):
         points = frame.select(pl.col(vectors).cast(pl.Float32, strict=False)).to_numpy(order="c")
     columns = _columns(frame.drop(vectors), named)
@@ -219,7 +219,7 @@ def _of_list_column(frame: "pl.DataFrame", chosen: str, name: str) -> VectorTabl
     if not len(kept) or not lengths[kept[0]]:
         raise VectorTableError(f"{name} has no vectors in its column {chosen!r}.")
     if len(kept) * int(lengths[kept[0]]) > MOST_VALUES:
-        raise VectorTableError(f"{name} has more than {MOST_VALUES:,} numbers, which is too many.")
+        raise VectorTableError(f"{name} has more than {MOST_VALUES:,} numbers, the limit.")
     if len(kept) < frame.height:
         lists, frame = lists.gather(kept), frame[kept]
     flat = lists.explode().cast(pl.Float32, strict=False).to_numpy()
@@ -231,7 +231,7 @@ def _of_vectors(vectors: Sequence[NDArray[np.float32]], about: "pl.DataFrame") -
     lengths = np.array([len(vector) for vector in vectors])
     kept, remarks = _equal(lengths)
     if len(kept) * int(lengths[kept[0]] if len(kept) else 0) > MOST_VALUES:
-        raise VectorTableError(f"The table has more than {MOST_VALUES:,} numbers, which is too many.")
+        raise VectorTableError(f"The table has more than {MOST_VALUES:,} numbers, the limit.")
     points = np.array([vectors[row] for row in kept], np.float32).reshape(len(kept), -1)
     columns = _columns(about[kept] if about.width else about, True)
     return VectorTable(_floats32(points), kept, len(vectors), columns, remarks)

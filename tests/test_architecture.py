@@ -216,6 +216,7 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.records",
         "summary.writer",
         "summary.conditions",
+        "summary.counts",
         "summary.errors",
         "summary.safe_regex",
         "summary.storage",

@@ -66,7 +66,7 @@ def planes_of(
             if plane.name or plane.lines:
                 planes.append(plane)
         elif found.number in (2, 3) and len(remarks) < _MOST_REMARKS:
-            remarks.append(f"the profiler said: {shortened(text)}")
+            remarks.append(f"message from the profiler: {shortened(text)}")
         elif found.number == 4:
             hosts.append(shortened(text))
     return planes, tuple(remarks), hosts

@@ -110,7 +110,7 @@ def rows_of(shape: tuple[int, ...], rows: int | None) -> tuple[int, ...]:
     wanted = (min(rows, shape[0]), *shape[1:]) if rows is not None and shape else shape
     if math.prod(wanted) > MOST_VALUES:
         raise CheckpointError(
-            f"The tensor has {math.prod(wanted):,} numbers (shape {list(wanted)}); at most {MOST_VALUES:,} are read."
+            f"The tensor has {math.prod(wanted):,} numbers (shape {list(wanted)}); the limit is {MOST_VALUES:,}."
         )
     return wanted
 

@@ -72,7 +72,7 @@ def read_floats(
     """
     size = element_bytes(dtype)
     if not 0 <= count <= MOST_VALUES:
-        raise CheckpointError(f"The tensor has {count:,} numbers; at most {MOST_VALUES:,} are read.")
+        raise CheckpointError(f"The tensor has {count:,} numbers; the limit is {MOST_VALUES:,}.")
     stored = np.dtype(_STORED[dtype]).newbyteorder(">" if big_endian else "<")
     claim(count * np.dtype(np.float32).itemsize)
     floats = np.empty(count, np.float32)

@@ -97,7 +97,7 @@ def test_what_is_missing_or_not_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="does not exist"):
         checkpoint.read("x")
     (tmp_path / "snappy.index").write_bytes(table([(b"", b"")], compression=1))
-    with pytest.raises(CheckpointError, match="compressed with Snappy, which is not read"):
+    with pytest.raises(CheckpointError, match="compressed with Snappy, which is not supported"):
         open_checkpoint_at(tmp_path / "snappy.index")
 
 
@@ -127,7 +127,7 @@ def test_a_checkpoint_of_the_first_version_is_one_file(tmp_path: Path) -> None:
 def test_damage_of_a_checkpoint_of_the_first_version_is_said(tmp_path: Path) -> None:
     path = tmp_path / "model.ckpt"
     path.write_bytes(table([(b"a", b"b")]))
-    with pytest.raises(CheckpointError, match=r"is a table without a list of tensors, so no checkpoint of TensorFlow"):
+    with pytest.raises(CheckpointError, match=r"is a table without a list of tensors, so it is not a TensorFlow checkpoint"):
         open_checkpoint_at(path)
     content = slices_file({"a": MATRIX, "b": MATRIX})
     # The piece of "b" has a different name in the table than in the list.

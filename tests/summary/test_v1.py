@@ -472,7 +472,7 @@ def test_cache(tmp_path: Path) -> None:
 
 
 def test_what_needs_a_graph_says_so() -> None:
-    with pytest.raises(AttributeError, match="merge takes summaries"):
+    with pytest.raises(AttributeError, match="pass the summaries to merge"):
         _ = v1.merge_all
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = v1.nothing
