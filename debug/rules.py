@@ -17,6 +17,7 @@ from stepscope.debug.scalar_rules import SCALAR_RULES, ScalarRule
 from stepscope.debug.tensor_names import called
 from stepscope.debug.tensor_rules import TENSOR_RULES, Mask, Round, TensorRule
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.counts import counted
 from stepscope.summary.debugger.model import COLUMN, FIGURES, Alert, DebugData, Observations, WatchedTensor
 
 MOST_ALERTS: Final = 1_000
@@ -141,7 +142,7 @@ class Judgment:
             due = rows[broken & (streaks[numbers[rows]] == rule.patience)]
             for count, row in enumerate(due.tolist()):
                 if count == MOST_OF_A_RULE:
-                    text = f"{rule.name}: {len(due) - count:,} more tensors in this step"
+                    text = f"{rule.name}: {counted(len(due) - count, 'more tensor')} in this step"
                     alerts.append((row, Alert(rule.name, int(steps[row]), None, text)))
                     break
                 alert = self._alert(rule, tensors, everything, row, observations, begin, first)

@@ -15,6 +15,7 @@ from typing import IO, Any, Final, Literal
 
 from stepscope.profiler.capture_files import MOST_ANSWER_BYTES, AnswerError, CapturedFiles, printable, unpack
 from stepscope.profiler.capture_request import DEFAULT_PORT, CaptureRequest, request_bytes
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 
 Phase = Literal["connecting", "recording", "receiving", "writing"]
@@ -188,7 +189,7 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             raise self._broken(error) from error
         if answer.length:
-            raise self._broken(f"{answer.length:,} bytes are missing")
+            raise self._broken(counted(answer.length, "byte is missing", "bytes are missing"))
 
     def _written(self, archive: IO[bytes], logdir: Path, begin_ns: int, tag_suffix: str) -> CapturedFiles:
         try:

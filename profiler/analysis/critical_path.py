@@ -50,7 +50,7 @@ MEANINGS: Final[dict[Bound, str]] = {
     "memory": "number of copies and memsets",
     "communication": "collectives on devices",
     "launch_delay": "from a launch to its start on an idle stream",
-    "kernel_gap": "between an activity and the next one, which was launched already",
+    "kernel_gap": "between an activity and the next one, which was already launched",
     "backlog": "a stream was busy with what was launched before",
     "python": "not explained: in Python functions, outside of operators",
     "idle": "not explained: nothing is recorded on the thread",

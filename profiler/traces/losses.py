@@ -25,7 +25,7 @@ MOST_EXAMPLE: Final = 500
 """Maximum number of characters of an example or a reason."""
 
 _EXPLANATIONS: Final[Mapping[str, str]] = {
-    OVERLAP: "It begins within another slice of its thread and ends after it, so it is shown in a row of its own. "
+    OVERLAP: "It begins within another slice of its thread and ends after it, so it is shown in a separate row. "
     "Clocks of low resolution and rounded times cause this.",
     NEGATIVE_DURATION: "It ends before it begins; it is shown with the duration 0 where it begins.",
     REPEATED: "TensorFlow's tracers store what ran on a stream again under “stream:all” and “memcpy”. Only the "

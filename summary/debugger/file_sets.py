@@ -89,7 +89,7 @@ def choose(sets: Iterable[FileSet]) -> ChosenSets:
             names = ", ".join(readable_name(hosts[0].prefix) for hosts in runs.values() if hosts is not latest)
             problems.append(
                 f"The folder has dumps of {len(runs)} runs; the one that began last is shown. "
-                f"Move the others into folders of their own: {names}."
+                f"Move the others into separate folders: {names}."
             )
     for each in chosen:
         version = each.metadata.file_version if each.metadata is not None else FILE_VERSION

@@ -145,7 +145,7 @@ def _legacy_form(value: Summary.Value) -> Summary.Value:
     if len(clips) > 1:
         warnings.warn(
             f"{value.tag!r} has {len(clips)} clips at a step; only the first is written, as the legacy form holds one. "
-            "Write each under a tag of its own, or without legacy=True.",
+            "Write each under a separate tag, or without legacy=True.",
             stacklevel=2,
         )
     with wave.open(BytesIO(clips[0].encoded)) as sound:

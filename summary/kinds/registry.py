@@ -63,7 +63,7 @@ def _check(kind: Kind) -> None:
     if not kind.plugin_name or kind.plugin_name in _NO_KINDS:
         raise ValueError(f"a kind cannot be called {kind.plugin_name!r}")
     if kind.table is not None and (taken := set(kind.table.columns) & set(POINT_COLUMNS)):
-        raise ValueError(f"every table has a column {min(taken)!r} already")
+        raise ValueError(f"every table already has a column {min(taken)!r}")
 
 
 OTHERS: Final = Extensions(

@@ -172,7 +172,7 @@ def test_what_cannot_be_a_kind_is_named_and_everything_else_goes_on(broken: Path
     for name, reason in (
         ("taken", "ValueError: the name 'images' is taken by Stepscope: choose another"),
         ("reserved", "ValueError: a kind cannot be called 'runs'"),
-        ("column", "ValueError: every table has a column 'step' already"),
+        ("column", "ValueError: every table already has a column 'step'"),
         ("nothing", "TypeError: broken_kinds:NOTHING is of the type int, not Kind"),
         ("gone", "AttributeError: module 'broken_kinds' has no attribute 'GONE'"),
     ):

@@ -37,7 +37,7 @@ def test_what_is_claimed_counts_until_the_end_of_its_block() -> None:
         assert budget.claimed == 90 * MIB
         with pytest.raises(TooLargeError, match=r"It needs about 101 MiB of memory; the limit is 100 MiB\."):
             claim(11 * MIB)
-        with budget.reading(), pytest.raises(NoMemoryError, match=r"needs about 11 MiB of memory, but only 10 MiB is free"):
+        with budget.reading(), pytest.raises(NoMemoryError, match=r"about 11 MiB of memory, but only 10 MiB is free"):
             claim(11 * MIB)
         with budget.reading():
             claim(10 * MIB)

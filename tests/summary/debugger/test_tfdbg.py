@@ -176,7 +176,7 @@ def test_of_two_runs_in_a_folder_the_later_is_shown_and_the_other_named(tmp_path
     assert data.observation_count == 6
     assert list(data.problems) == [
         "The folder has dumps of 2 runs; the one that began last is shown. "
-        "Move the others into folders of their own: tfdbg_events.1700000000.a."
+        "Move the others into separate folders: tfdbg_events.1700000000.a."
     ]
 
 
