@@ -15,6 +15,7 @@ from google.protobuf import text_format
 from numpy.typing import NDArray
 
 from stepscope.summary.arguments import as_array, checked_tag
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.pixels import bytes_nhwc, in_grid
 from stepscope.summary.kinds.png import png
 from stepscope.summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig, SpriteMetadata
@@ -57,7 +58,7 @@ def embedding(
         step: its step.
         metadata: one label per point or, with ``metadata_header``, one row of labels per point; a label is anything
             that `str` accepts. Tabs and line ends, which the format itself uses, become spaces.
-        label_img: one picture per point, shape [points, channels, height, width], as for images.
+        label_img: one image per point, shape [points, channels, height, width], as for images.
         metadata_header: names of the columns; a single column has no header in the file.
         tensor_format: how the rows are stored.
 
@@ -148,7 +149,7 @@ def _folder_name(tag: str) -> str:
 def _metadata(metadata: Any, header: Sequence[str] | None, count: int, name: str) -> bytes:
     labels = list(metadata.tolist() if hasattr(metadata, "tolist") else metadata)
     if len(labels) != count:
-        raise ValueError(f"{name} needs one label per point, got {len(labels)} for {count} points")
+        raise ValueError(f"{name} needs one label per point, got {len(labels)} for {counted(count, 'point')}")
     if header is None:
         return _lines(_cell(label) for label in labels)
     rows = [list(row) for row in labels]
@@ -170,14 +171,14 @@ def _lines(lines: Iterable[str]) -> bytes:
 
 def _sprite(label_img: Any, count: int, name: str) -> tuple[bytes, int, int]:
     """Return the pictures row by row in a square grid, as PNG, and the size of each."""
-    pictures: NDArray[np.uint8] = bytes_nhwc(label_img, "NCHW", f"the pictures of {name}")
+    pictures: NDArray[np.uint8] = bytes_nhwc(label_img, "NCHW", f"the images of {name}")
     points, height, width, _ = pictures.shape
     if points != count:
-        raise ValueError(f"{name} needs one picture per point, got {points} for {count} points")
+        raise ValueError(f"{name} needs one image per point, got {points} for {counted(count, 'point')}")
     side = math.ceil(math.sqrt(points))
     if side * max(width, height) > _LARGEST_SPRITE:
         raise ValueError(
-            f"the pictures of {name} must fit into {_LARGEST_SPRITE} x {_LARGEST_SPRITE} pixels together,"
+            f"the images of {name} must fit into {_LARGEST_SPRITE} x {_LARGEST_SPRITE} pixels together,"
             f" got {side} x {side} of {width} x {height}"
         )
     return png(in_grid(pictures, side, side)), width, height

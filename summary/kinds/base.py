@@ -50,7 +50,7 @@ class Kind:
     decode: Callable[[Summary.Value], Payload]
     """Decodes all forms; raises `PayloadError`. Values after the first of a tag need no metadata of their own."""
     about: str
-    """What a value is, in a few words, such as "one or several pictures"."""
+    """What a value is, in a few words, such as "one or several images"."""
     table: Table | None = None
     """How values are rows of ``Snapshot.table(plugin_name)`` and ``stepscope export --kind plugin_name``; None where
     they are in no table of their own."""

@@ -54,7 +54,7 @@ def image_with_boxes(
     name = f"the image {tag!r}"
     samples = bytes_nhwc(pixels, dataformats, name)
     if len(samples) != 1:
-        raise ValueError(f"{name} with boxes must be one picture, got {len(samples)}")
+        raise ValueError(f"{name} with boxes must be one image, got {len(samples)}")
     corners = _corners(boxes, name)
     texts = _texts(labels, len(corners), name)
     factor = checked_number(rescale, f"rescale of {name}")

@@ -94,7 +94,7 @@ def decode_images(value: Summary.Value) -> Images:
         raise PayloadError(f"expected images as image or tensor, got {field or 'no value'}")
     parts = strings(value.tensor)
     if parts.ndim != 1 or len(parts) < 2:
-        raise PayloadError(f"expected strings [width, height, picture, ...], got shape {list(parts.shape)}")
+        raise PayloadError(f"expected strings [width, height, image, ...], got shape {list(parts.shape)}")
     return Images(_size(parts[0]), _size(parts[1]), tuple(parts[2:]))
 
 
@@ -106,7 +106,7 @@ def _size(text: bytes) -> int:
 
 
 def _pillow() -> AbstractContextManager[None]:
-    return needs_extra("Reading a picture", "stepscope-core[images]")
+    return needs_extra("Reading an image", "stepscope-core[images]")
 
 
 def _legacy_form(value: Summary.Value) -> Summary.Value:
@@ -145,7 +145,7 @@ def _rows(found: Images) -> list[tuple[Any, ...]]:
 KIND: Final = Kind(
     plugin_name=PLUGIN_NAME,
     decode=decode_images,
-    about="one or several pictures of one size",
+    about="one or several images of one size",
     table=Table({"sample": "int", "width": "int", "height": "int", "encoded": "bytes"}, _rows),
     files=lambda found: [PayloadFile(encoded, media_ending(encoded)) for encoded in found.encoded],
     legacy_field="image",

@@ -157,7 +157,7 @@ def test_labels_and_rescaling() -> None:
         ([[1, 2, 3, np.nan]], {}, ValueError, "must be finite"),
         ([[1, 2, 3, 4]], {"labels": [3]}, TypeError, "must be strings, got int"),
         ([[1, 2, 3, 4]], {"rescale": 0}, ValueError, "above 0 and finite, got 0"),
-        ([[1, 2, 3, 4]], {"dataformats": "NHW"}, ValueError, "one picture, got 3"),
+        ([[1, 2, 3, 4]], {"dataformats": "NHW"}, ValueError, "one image, got 3"),
     ],
 )
 def test_boxes_refuse(boxes: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
