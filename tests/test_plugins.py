@@ -427,7 +427,11 @@ def test_an_analysis_that_cannot_be_is_refused(tmp_path: Path) -> None:
             "ValueError: the name 'kernels' is taken by Stepscope: choose another",
         ),
         "every": ('"letters",\n', '"all",\n', "ValueError: its name is 'all', which stands for every analysis"),
-        "same_metric": ('"longest_name"', '"gpu_idle"', "ValueError: another metric is called 'gpu_idle' already"),
+        "same_metric": (
+            '"longest_name"',
+            '"gpu_idle"',
+            "ValueError: the name of the metric 'gpu_idle' is taken by Stepscope: choose another",
+        ),
         "of_a_step": (
             "columns=(",
             "of='step', columns=(",

@@ -11,9 +11,9 @@ from rich.markup import escape
 from stepscope.dashboard.cli.rank_map_text import map_lines
 from stepscope.dashboard.cli.reading import printable
 from stepscope.dashboard.cli.text_tables import TextColumn, table_parts
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.traces.headings import MOMENTS, headings
 from stepscope.profiler.trace import Losses
+from stepscope.summary.counts import counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,7 @@ from typing import Final, assert_never
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
 from stepscope.profiler.capture_files import CapturedSteps
 from stepscope.profiler.capture_request import (
     DEFAULT_PORT,
@@ -31,6 +31,7 @@ from stepscope.profiler.client import (
     parse_address,
 )
 from stepscope.profiler.collectors.registry import all_collectors
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.storage import is_address
 

@@ -8,8 +8,8 @@ from typing import Literal, assert_never, get_args
 
 from zlib_ng import zlib_ng
 
-from stepscope.dashboard.server.numbers import counted
 from stepscope.profiler.trace import Trace
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.storage import folder_at

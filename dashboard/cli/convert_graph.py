@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from stepscope.dashboard.cli.reading import standard_output
-from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.graphs.files import binary_of, graph_def_of, load_graph_file, text_of, unknown_fields
 

@@ -10,7 +10,7 @@ from rich.progress import Progress as ProgressBar
 
 from stepscope.dashboard.cli.interrupts import interrupt_this_thread_alone
 from stepscope.dashboard.cli.reading import printable
-from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.counts import counted
 from stepscope.summary.engine import Progress
 
 UNREADABLE: Final = 2

@@ -25,9 +25,9 @@ from stepscope.dashboard.cli.reading import (
 from stepscope.dashboard.export.choice import Choice, kinds_with_files, tables
 from stepscope.dashboard.export.media_files import media_files
 from stepscope.dashboard.export.tables import TableFormat, write_table
-from stepscope.dashboard.server.numbers import counted
 from stepscope.summary.companions import is_event_file
 from stepscope.summary.contents import LARGEST_FRAME
+from stepscope.summary.counts import counted
 from stepscope.summary.engine import Progress, engine_at
 from stepscope.summary.errors import UserError
 from stepscope.summary.storage import is_address

@@ -11,8 +11,8 @@ from rich.markup import escape
 from stepscope.dashboard.cli.serve import DEFAULT_PORT, listen, serve, token_for
 from stepscope.dashboard.cli.start import Served
 from stepscope.dashboard.server.access import Access
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.steady_output import steady_console
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.graphs.dispatch import graph_of_file, keras_json_of_file

@@ -9,8 +9,9 @@ from rich.markup import escape
 
 from stepscope.dashboard.cli.engines import add_engine, exit_code, last_step, progress_bar
 from stepscope.dashboard.cli.reading import check_logdirs, index_at, tell_losses
-from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.server.numbers import file_size
 from stepscope.summary.cache_folder import cache_folder
+from stepscope.summary.counts import counted
 from stepscope.summary.engine import Progress, engine_at
 from stepscope.summary.errors import UserError
 from stepscope.summary.logdir_source import requests_of

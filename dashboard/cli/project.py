@@ -18,8 +18,8 @@ from stepscope.dashboard.embeddings.results import ResultFiles, result_folder
 from stepscope.dashboard.embeddings.source import Learned, ProjectFile
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.steady_output import steady_console
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.snapshot import Snapshot
 

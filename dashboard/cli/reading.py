@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from rich.console import Console
 from rich.markup import escape
 
-from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.logdir_source import named_logdir, sources_of
 from stepscope.summary.source import Source

@@ -17,13 +17,13 @@ from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.app import LOCAL, build_app
 from stepscope.dashboard.server.compiler_process import compile_beside, hold_back
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.temporary_folders import sweep
 from stepscope.dashboard.server.web_server import DashboardServer
 from stepscope.dashboard.traces.sources import has_traces, trace_sources
 from stepscope.profiler.client import Address
 from stepscope.summary import scan
 from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.counts import counted
 from stepscope.summary.first_reading import FirstReading
 from stepscope.summary.follow import Follower
 from stepscope.summary.kernels import Group

@@ -19,7 +19,8 @@ from stepscope.dashboard.runs.settings import BandStatistic
 from stepscope.dashboard.runs.table import RunTable
 from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.fingerprint import fingerprint
-from stepscope.dashboard.server.numbers import count, counted, json_number
+from stepscope.dashboard.server.numbers import count, json_number
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import SCALARS, Columns, Series
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from stepscope.dashboard.debugger.index import CHUNK
 from stepscope.dashboard.debugger.opened import OpenedDebug
-from stepscope.dashboard.server.numbers import counted
 from stepscope.debug.rules import judge
 from stepscope.debug.verdict import Verdict, first_bad, knows_steps
+from stepscope.summary.counts import counted
 from stepscope.summary.debugger.model import Alert
 from stepscope.summary.series import SCALARS, Series
 from stepscope.summary.snapshot import Snapshot

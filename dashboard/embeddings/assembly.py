@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.embeddings.columns import unnamed_twice
 from stepscope.dashboard.embeddings.dataset import Column, Dataset, Problem, Sprite
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
+from stepscope.summary.counts import counted
 from stepscope.summary.distinct import distinct_values
 
 _PIECE: Final = 1 << 20

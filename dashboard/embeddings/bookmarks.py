@@ -9,7 +9,8 @@ from typing import Any, Final
 import orjson
 
 from stepscope.dashboard.embeddings.dataset import Problem
-from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.server.numbers import file_size
+from stepscope.summary.counts import counted
 from stepscope.summary.memory_budget import TooLargeError, claim
 
 LARGEST: Final = 64 << 20

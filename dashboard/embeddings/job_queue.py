@@ -15,7 +15,7 @@ from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, JobSta
 from stepscope.dashboard.embeddings.processes import WorkerProcess
 from stepscope.dashboard.embeddings.worker_pool import MOST_RUNNING, WorkerPool
 from stepscope.dashboard.embeddings.worker_protocol import Arrays
-from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.counts import counted
 
 Action = Literal["pause", "resume", "perturb", "cancel", "extend"]
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.embeddings.columns import column_of_numbers, column_of_texts, unnamed_twice
 from stepscope.dashboard.embeddings.dataset import Column, Problem
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
+from stepscope.summary.counts import counted
 from stepscope.summary.memory_budget import TooLargeError, claim
 from stepscope.summary.vector_table_rules import VectorTableError
 from stepscope.summary.vector_tables import TableColumn, read_table

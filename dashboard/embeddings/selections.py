@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.counts import counted
 from stepscope.summary.distinct import distinct_values
 
 Rows = NDArray[np.uint32]

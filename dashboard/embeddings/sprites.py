@@ -8,8 +8,8 @@ from typing import Final
 from PIL import Image
 
 from stepscope.dashboard.embeddings.dataset import Problem, Sprite
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.pictures import sniff
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.base import PayloadError
 
 LARGEST_SIDE: Final = 8192

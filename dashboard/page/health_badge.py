@@ -10,9 +10,10 @@ from dash import Dash, Input, Output, State, html
 
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import count, counted, file_size
+from stepscope.dashboard.server.numbers import count, file_size
 from stepscope.dashboard.server.work import light
 from stepscope.summary.contents import FileHealth
+from stepscope.summary.counts import counted
 from stepscope.summary.snapshot import Snapshot
 
 MOST_FILES = 50

@@ -9,8 +9,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.server.numbers import file_size
 from stepscope.dashboard.server.temporary_folders import OwnedFolder
+from stepscope.summary.counts import counted
 
 LARGEST_UPLOAD: Final = 1 << 30
 """Maximum bytes of one file."""

@@ -38,11 +38,6 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a count and its noun: "1 file", "2 files"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def file_size(size: int) -> str:
     """Return a human-readable number of bytes: 512 B, 1.5 kB, 23 MB."""
     if size < 1000:

@@ -7,7 +7,8 @@ from typing import Final
 from fastapi import HTTPException, Request, Response
 
 from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
-from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.server.numbers import file_size
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.image import Images
 from stepscope.summary.series import Series

@@ -1,6 +1,7 @@
 """Progress of reading many ranks, in words."""
 
-from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.server.numbers import file_size
+from stepscope.summary.counts import counted
 from stepscope.summary.engine import Progress
 
 

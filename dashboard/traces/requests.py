@@ -5,7 +5,6 @@ from typing import Annotated, Final
 from fastapi import HTTPException, Query
 
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace, AnalyzedTraces, analyzed_traces_of
 from stepscope.dashboard.traces.sources import (
     LATEST_NS,
@@ -15,6 +14,7 @@ from stepscope.dashboard.traces.sources import (
     TraceUnavailableError,
     find_source,
 )
+from stepscope.summary.counts import counted
 
 MAX_BUCKETS = 8_192
 MAX_LANES = 2_000

@@ -211,7 +211,7 @@ def _check(analysis: Analysis) -> None:
         raise TypeError("its columns are not all of the type Column")
     taken = [metric.name for metric in analysis.metrics if metric.name in DEFINITIONS]
     if taken:
-        raise ValueError(f"another metric is called {taken[0]!r} already")
+        raise ValueError(f"the name of the metric {taken[0]!r} is taken by Stepscope: choose another")
     if analysis.metrics and (analysis.figures is None or analysis.of != "trace"):
         raise ValueError("it has metrics, and is not of one trace or has no figures")
 

@@ -6,7 +6,8 @@ from typing import Final
 
 from stepscope.dashboard.page.safe_html import markdown_html
 from stepscope.dashboard.panels.audio.sound import Encoded, Sound, SoundCache, digest
-from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.server.numbers import file_size
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.audio import Audio, Clip
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import Series

@@ -16,9 +16,9 @@ from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.parameters import Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import LightRoute, heavy
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.audio import PLUGIN_NAME, Clip
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import Series

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.server.numbers import file_size
 from stepscope.dashboard.server.opened_cache import OpenedCache
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.base import PayloadError
 
 if TYPE_CHECKING:

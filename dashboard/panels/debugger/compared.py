@@ -6,7 +6,7 @@ from stepscope.dashboard.debugger.comparison import Comparison, Difference
 from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.dashboard.panels.debugger.facts import sent, tensor_facts
 from stepscope.dashboard.panels.debugger.messages import MOST_ROWS, CompareAnswer, DifferenceRow
-from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.counts import counted
 
 MOST_NAMES: Final = 100
 _FIGURES: Final = {"nan": "NaN", "positive_infinity": "+Inf", "negative_infinity": "-Inf", "l2": "L2 norm"}

@@ -13,7 +13,7 @@ from stepscope.dashboard.debugger.sources import (
     find_debug_source,
 )
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.counts import counted
 from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
 RecordingId = Annotated[str, Query(alias="id", max_length=4_096, description="An id of the listing.")]

@@ -25,9 +25,9 @@ from stepscope.dashboard.panels.debugger.requests import DebugRequests, Recordin
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
 from stepscope.dashboard.server.work import light
+from stepscope.summary.counts import counted
 
 
 def make_router(live: Live) -> APIRouter:

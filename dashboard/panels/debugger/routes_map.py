@@ -20,8 +20,8 @@ from stepscope.dashboard.panels.debugger.requests import (
 )
 from stepscope.dashboard.panels.debugger.settings import Order
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
+from stepscope.summary.counts import counted
 from stepscope.summary.debugger.model import FIGURES, Figure
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.safe_regex import PatternError

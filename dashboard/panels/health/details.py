@@ -6,8 +6,9 @@ from dash import html
 
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.panels.health.report import advice, condition
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
 from stepscope.summary.contents import FileHealth
+from stepscope.summary.counts import counted
 
 
 def details(file: FileHealth | None, path: str) -> html.Section:

@@ -22,9 +22,10 @@ from stepscope.dashboard.panels.health.selection import files_of
 from stepscope.dashboard.panels.health.settings import FILE, FILTER, SETTINGS, SHOW
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
 from stepscope.dashboard.server.work import light
 from stepscope.summary.contents import FileHealth
+from stepscope.summary.counts import counted
 from stepscope.summary.snapshot import Snapshot
 
 MOST_ROWS = 5_000

@@ -8,8 +8,9 @@ from typing import Final
 
 from stepscope.dashboard.page.health_badge import is_bad, is_read, writers_text
 from stepscope.dashboard.panels.health.messages import FileRow, Severity
-from stepscope.dashboard.server.numbers import count, counted, file_size
+from stepscope.dashboard.server.numbers import count, file_size
 from stepscope.summary.contents import FileHealth
+from stepscope.summary.counts import counted
 
 FILE_COLUMNS: Final = (
     "File", "Run", "Records", "Size in bytes", "Read up to byte", "Skipped stretches", "Skipped bytes",

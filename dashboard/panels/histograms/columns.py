@@ -15,8 +15,8 @@ from stepscope.dashboard.panels.histograms.messages import BandMeta, ColumnMeta,
 from stepscope.dashboard.panels.histograms.moments import ChartSettings, Moment, moment_axis, note, places
 from stepscope.dashboard.panels.histograms.shapes import foot_of, log_heights
 from stepscope.dashboard.server.arrays import typed, typed_for_screen
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.tensorboard.compressor import BASIS_POINTS, compress
+from stepscope.summary.counts import counted
 
 HEATMAP_BINS: Final = 60
 _BANDS: Final = ((0, 8), (1, 7), (2, 6), (3, 5))

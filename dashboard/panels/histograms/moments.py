@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.panels.histograms.buckets import Cleaned, clean
 from stepscope.dashboard.panels.steps import pick
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
+from stepscope.summary.counts import counted
 
 Mode = Literal["offset", "overlay", "heatmap", "bands", "runs"]
 Axis = Literal["step", "relative", "wall"]

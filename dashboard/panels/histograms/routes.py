@@ -17,9 +17,10 @@ from stepscope.dashboard.server.arrays import typed
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted, json_number
+from stepscope.dashboard.server.numbers import json_number
 from stepscope.dashboard.server.parameters import MOST_RUNS, Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import LightRoute, Pieces
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.histogram import PLUGIN_NAME, Histogram
 from stepscope.summary.series import Series

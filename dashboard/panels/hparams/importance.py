@@ -16,7 +16,8 @@ from stepscope.dashboard.panels.hparams.analysis import (
     analyze,
 )
 from stepscope.dashboard.panels.hparams.table import Table
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
+from stepscope.summary.counts import counted
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from stepscope.dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEA
 from stepscope.dashboard.panels.hparams.table import MOST_ROWS, Table, build_table, payload
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.work import heavy, light
+from stepscope.summary.counts import counted
 from stepscope.summary.snapshot import Snapshot
 
 T = TypeVar("T")

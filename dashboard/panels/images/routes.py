@@ -24,10 +24,11 @@ from stepscope.dashboard.server.bodies import Body, parsed
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import count, counted, json_number
+from stepscope.dashboard.server.numbers import count, json_number
 from stepscope.dashboard.server.parameters import Index, RunName, Step, TagName
 from stepscope.dashboard.server.pictures import EXTENSIONS, Picture, picture, picture_answer, read_picture
 from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.image import PLUGIN_NAME, Images
 from stepscope.summary.series import Series

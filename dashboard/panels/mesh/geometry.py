@@ -6,7 +6,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
+from stepscope.summary.counts import counted
 from stepscope.summary.distinct import running_count
 from stepscope.summary.kinds.base import PayloadError
 

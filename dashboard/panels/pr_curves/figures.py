@@ -13,7 +13,8 @@ from stepscope.dashboard.panels.charts import Chart
 from stepscope.dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve
 from stepscope.dashboard.panels.pr_curves.messages import TrackMeta
 from stepscope.dashboard.server.arrays import typed, typed_for_screen
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
+from stepscope.summary.counts import counted
 
 Kind = Literal["pr", "roc", "steps"]
 Metric = Literal["ap", "auc", "f1"]

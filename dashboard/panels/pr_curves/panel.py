@@ -41,7 +41,8 @@ from stepscope.dashboard.panels.pr_curves.settings import (
 )
 from stepscope.dashboard.panels.steps import chosen_steps, index_at, pick, slider
 from stepscope.dashboard.server.arrays import TypedArray, typed
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.pr_curve import PLUGIN_NAME
 from stepscope.summary.series import Series

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from stepscope.dashboard.panels.profile.table import Table
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.profiler.traces.losses import arrows_with_one_end, events_not_as_stored, examples_since, explain
+from stepscope.summary.counts import counted
 
 if TYPE_CHECKING:
     pass

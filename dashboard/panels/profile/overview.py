@@ -17,12 +17,13 @@ from stepscope.dashboard.panels.profile.run_facts import run_facts
 from stepscope.dashboard.panels.profile.settings import Page
 from stepscope.dashboard.panels.profile.slices import kernels_of, named_places, places
 from stepscope.dashboard.panels.profile.table import Places, places_of
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.profiler.analysis.classify import KINDS
 from stepscope.profiler.analysis.metrics import DEFINITIONS, label_of
 from stepscope.profiler.analysis.steps import CATEGORIES
 from stepscope.profiler.traces.losses import counted_reason, events_not_as_stored
+from stepscope.summary.counts import counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,11 +20,12 @@ from stepscope.dashboard.panels.profile.settings import (
     PageRequest,
     without_comma,
 )
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.profiler.analysis.rank_groups import HOST
 from stepscope.profiler.analysis.rank_map import heat_map, rows_of_ranks, single_steps
 from stepscope.profiler.analysis.ranks import rank_summary, stragglers
+from stepscope.summary.counts import counted
 
 MOST_LISTED: Final = 8
 """Maximum number of traces of a folder that are listed individually."""

@@ -16,9 +16,9 @@ from stepscope.dashboard.panels.profile.table import (
     Table,
 )
 from stepscope.dashboard.panels.profile.texts import short_names
-from stepscope.dashboard.server.numbers import counted
 from stepscope.profiler.analysis.members import Histograms
 from stepscope.profiler.analysis.report import plain
+from stepscope.summary.counts import counted
 
 if TYPE_CHECKING:
     import polars as pl

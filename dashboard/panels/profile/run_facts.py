@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from stepscope.dashboard.panels.profile import texts
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
+from stepscope.summary.counts import counted
 
 MOST_HOSTS: Final = 8
 """Maximum number of hosts that are named."""

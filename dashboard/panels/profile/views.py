@@ -40,7 +40,7 @@ from stepscope.dashboard.panels.profile.settings import (
 )
 from stepscope.dashboard.panels.profile.slices import places
 from stepscope.dashboard.panels.profile.table import Table
-from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.peaks import peaks_words
 from stepscope.profiler.analysis.device_peaks import PRECISIONS
@@ -48,6 +48,7 @@ from stepscope.profiler.analysis.kernels import tensor_core_share
 from stepscope.profiler.analysis.memcpys import each_copy
 from stepscope.profiler.analysis.queue import launch_delays, queue_length
 from stepscope.profiler.analysis.roofline import device_peaks, peaks_in_use, unknown_flops
+from stepscope.summary.counts import counted
 
 
 def page_lead(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final, NoReturn
 
-from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.counts import counted
 
 MOST_CHARACTERS: Final = 200_000
 """Maximum length of a text to try to parse as JSON."""

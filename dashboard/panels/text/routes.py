@@ -28,9 +28,10 @@ from stepscope.dashboard.panels.text.search import Found, Hit, Place, TextPatter
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted, json_number
+from stepscope.dashboard.server.numbers import json_number
 from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
+from stepscope.summary.counts import counted
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.text import PLUGIN_NAME
 from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError

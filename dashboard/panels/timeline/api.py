@@ -17,7 +17,6 @@ from stepscope.dashboard.panels.timeline.values import Value, values_of
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from stepscope.dashboard.server.work import light
 from stepscope.dashboard.traces.requests import (
@@ -40,6 +39,7 @@ from stepscope.dashboard.traces.sources import (
 from stepscope.profiler.lod import Match
 from stepscope.profiler.timeline import chrome_trace
 from stepscope.summary.contents import Companion
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 from stepscope.summary.kinds.base import PayloadError
 

@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 
 from stepscope.dashboard.panels.timeline.messages import GroupKind, LanesAnswer
-from stepscope.dashboard.server.numbers import counted
 from stepscope.profiler.analysis.classify import Kind, device_number, kind_of
 from stepscope.profiler.trace import Lane, Trace
 from stepscope.profiler.traces.build import rows_of
+from stepscope.summary.counts import counted
 from stepscope.summary.distinct import distinct_values
 from stepscope.summary.errors import UserError
 from stepscope.summary.safe_regex import Pattern, PatternError

@@ -12,13 +12,13 @@ from stepscope.dashboard.panels.timeline.occurrences import occurrences as occur
 from stepscope.dashboard.panels.timeline.relations import relations as relations_of
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
 from stepscope.dashboard.server.work import Pieces
 from stepscope.dashboard.traces.requests import End, Numbers, Start, TraceId, TraceRequests, check_range, parse_numbers
 from stepscope.dashboard.traces.sources import OpenedTrace
 from stepscope.profiler.analysis.area import overlap
 from stepscope.profiler.traces.to_chrome import chrome_json
+from stepscope.summary.counts import counted
 
 Index = Annotated[int, Query(description="Number of a slice in the trace.")]
 Top = Annotated[int, Query(ge=1, le=areas.MAX_ROWS, description="Rows of each table.")]
