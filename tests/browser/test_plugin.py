@@ -64,7 +64,7 @@ export function mount(element, context) {
   other.addEventListener("click", () => context.set("nosuch", 1));
   element.append(button, other);
   const act = () => { throw new Error("as asked"); };
-  context.commands([{ id: "fail", title: "Fail on purpose", keys: ["q"], act }]);
+  context.commands([{ id: "fail", title: "Fail on purpose", keys: ["q", "t", "Strg+q"], act }]);
   context.onChange((what) => { throw new Error("cannot hear " + what); });
 }
 """,
@@ -259,6 +259,8 @@ def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
         "index.js: pressed in vain",
         "Fail on purpose: as asked",
         "its listener to scheme: cannot hear scheme",
+        'Fail on purpose: the key "t" is taken on the whole page (',
+        'Fail on purpose: the key "Strg+q" is not valid: write keys as "s", "Shift ArrowLeft" or "Ctrl k"',
     ):
         expect(failed.get_by_role("listitem").filter(has_text=f"The plug-in 'listen' {of}: {sentence}")).to_have_count(
             1

@@ -2,7 +2,7 @@
  * Hosts panels of other distributions: loads their modules, gives each its element and access to parts of the page, and
  * reports which of them fails at what. docs/extending.md describes this interface; `API` is its version.
  */
-import { type Command, register } from "../core/commands.ts";
+import { all, type Command, register } from "../core/commands.ts";
 import { icon, iconButton, make } from "../core/dom.ts";
 import { Api, type How, isAbort, messageOf, type Parameters } from "../core/request.ts";
 import { runs } from "../../runs/web/state.ts";
@@ -165,6 +165,21 @@ const knownOf = (plugin: PluginPage): Listener["known"] => ({
   settings: JSON.stringify(plugin.settings.map(({ name }) => view.values(name))),
 });
 
+const KEY = /^(Ctrl )?(Alt )?(Shift )?([^A-Z\s]| |[A-Z]\w+)$/;
+
+/** The keys of a plug-in's command that it can have: those of the page stay as they are everywhere. */
+function usableKeys(plugin: PluginPage, { title, keys = [] }: Command): string[] {
+  const ofPage = all().filter(({ panel }) => !panel).flatMap(({ commands }) => commands);
+  return keys.filter((key) => {
+    const other = ofPage.find((command) => command.keys?.includes(key));
+    const wrong = !KEY.test(key)
+      ? `the key "${key}" is not valid: write keys as "s", "Shift ArrowLeft" or "Ctrl k"`
+      : other && `the key "${key}" is taken on the whole page (${other.title}): choose another`;
+    if (wrong) tellFailures([failed(plugin, title, new Error(wrong))]);
+    return !wrong;
+  });
+}
+
 function contextOf(plugin: PluginPage, signal: AbortSignal, everywhere: boolean): PluginContext {
   const api = new Api(`api/${plugin.name}`);
   const setting = settingsOf(plugin);
@@ -191,6 +206,7 @@ function contextOf(plugin: PluginPage, signal: AbortSignal, everywhere: boolean)
       const guardedCommands = commands.map((command): Command => ({
         ...command,
         id: `${plugin.name}.${command.id}`,
+        keys: usableKeys(plugin, command),
         palette: plugin.name,
         act: (event) => {
           // A key that the act does not handle goes on to the next handler.
