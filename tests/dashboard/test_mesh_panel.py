@@ -388,11 +388,11 @@ def test_what_is_wrong_with_the_data_stands_in_the_answer(
 @pytest.mark.parametrize(
     ("params", "status", "why"),
     [
-        ({"index": 9}, 404, "there is no number 9"),
+        ({"index": 9}, 404, "the index 9 is out of range"),
         ({"index": 0, "run": "b"}, 404, "unknown run"),
         ({"index": 0, "tag": "b"}, 404, "no mesh of that name"),
         ({"index": 0, "step": 1, "wall_time": 0}, 404, "has changed"),
-        ({"index": 0, "face": 7}, 404, "there is no number 7"),
+        ({"index": 0, "face": 7}, 404, "the index 7 is out of range"),
         ({"index": -1}, 422, "greater than or equal to 0"),
     ],
 )

@@ -90,7 +90,7 @@ def test_without_catch_a_recorded_step_names_the_layer_and_its_line(tmp_path: Pa
     verdict = debug.first_bad(recorded(tmp_path))
     assert verdict is not None
     assert verdict.sentence.startswith("Step 5: logarithm (float32) is the first with 4 -Inf of 4 elements, at ")
-    assert "in call: return keras.ops.log(x). It made them" in verdict.sentence
+    assert "in call: return keras.ops.log(x). It produced them" in verdict.sentence
     assert "train_step" not in vars(own)
     fit(own, batches(2))
 
