@@ -57,11 +57,11 @@ def put_samples(folder: Path) -> None:
     Raises:
         UserError: the sample logs are not installed, or the folder cannot be written.
     """
-    if (folder / NAME).exists():
-        return
     if not SAMPLES.is_dir():
         raise UserError(f"The sample logs are not installed; expected them in {SAMPLES}.")
     try:
+        if (folder / NAME).exists():
+            return
         shutil.copytree(SAMPLES, folder / NAME)
     except OSError as error:
         raise UserError(f"The sample logs cannot be written to {folder}: {error.strerror or error}.") from error

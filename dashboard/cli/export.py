@@ -163,20 +163,22 @@ def _check_output(output: str, *, force: bool) -> None:
     if output == STANDARD_OUTPUT:
         return
     path = Path(output)
+    with _writable(path):
+        _check_file(path, force=force)
+
+
+def _check_file(path: Path, *, force: bool) -> None:
     if is_event_file(path.name):
-        raise UserError(f"-o {output} has the name of an event file; expected another name, such as scalars.csv")
+        raise UserError(f"-o {path} has the name of an event file; expected another name, such as scalars.csv")
     if path.is_dir():
-        raise UserError(f"-o {output} is a directory; expected a file, such as {path / 'scalars.csv'}")
+        raise UserError(f"-o {path} is a directory; expected a file, such as {path / 'scalars.csv'}")
     if path.is_file() and not force:
-        raise UserError(f"-o {output} exists already; choose another name, or overwrite it with --force")
+        raise UserError(f"-o {path} exists already; choose another name, or overwrite it with --force")
 
 
 def _write_file(path: Path, frame: "pl.DataFrame", table_format: TableFormat, *, force: bool) -> None:
-    try:
-        with _created(path, force=force) as stream:
-            write_table(frame, table_format, stream)
-    except OSError as error:
-        raise _cannot_be_written(path, error) from error
+    with _writable(path), _created(path, force=force) as stream:
+        write_table(frame, table_format, stream)
 
 
 @contextlib.contextmanager
@@ -198,16 +200,23 @@ def _created(path: Path, *, force: bool) -> Iterator[BinaryIO]:
         unfinished.unlink(missing_ok=True)
 
 
-def _cannot_be_written(path: Path, error: OSError) -> UserError:
-    return UserError(
-        f"{path} cannot be written: {error.strerror or error}. Expected a file in a directory that exists and may be "
-        "written to."
-    )
+@contextlib.contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Raise UserError for an OSError about the output, also one of merely looking at what is there."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written: {error.strerror or error}. Expected a file in a directory that exists and may "
+            "be written to."
+        ) from error
 
 
 def _export_media(arguments: Namespace) -> int:
     folder = Path(arguments.output)
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not arguments.force)):
+    with _writable(folder):
+        taken = folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not arguments.force))
+    if taken:
         raise UserError(
             f"-o {folder} exists already; expected a new or an empty folder, or --force to overwrite files in it"
         )
@@ -217,12 +226,10 @@ def _export_media(arguments: Namespace) -> int:
     written = 0
     for file in media_files(chosen, unreadable, last=arguments.last):
         path = folder / file.path
-        try:
+        with _writable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb" if arguments.force else "xb") as stream:
                 stream.write(file.content)
-        except OSError as error:
-            raise _cannot_be_written(path, error) from error
         written += 1
     print(f"Wrote {counted(written, 'file')} of {arguments.kind} to {folder}.", file=sys.stderr)
     if unreadable:
@@ -243,8 +250,12 @@ def _check_parts(arguments: Namespace) -> None:
     ):
         if given:
             raise UserError(f"--engine cannot be combined with {reason}")
+    if is_address(arguments.output):
+        return
     path = Path(arguments.output)
-    if not is_address(arguments.output) and path.exists() and (not path.is_dir() or any(path.iterdir())):
+    with _writable(path):
+        taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+    if taken:
         raise UserError(f"-o {path} exists already; expected a new or empty folder, because --engine writes parts")
 
 

@@ -48,3 +48,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, capsys: pytest.
     (tmp_path / "file").write_text("")
     assert main(["demo", "--folder", str(tmp_path / "file")]) == 2
     assert capsys.readouterr().err.startswith("stepscope: The sample logs cannot be written to ")
+    # Like a folder that may not be searched, such a name fails in every look at it.
+    folder = tmp_path / ("x" * 300)
+    assert main(["demo", "--folder", str(folder)]) == 2
+    assert capsys.readouterr().err == f"stepscope: The sample logs cannot be written to {folder}: File name too long.\n"

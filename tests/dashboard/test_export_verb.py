@@ -149,6 +149,19 @@ def test_an_existing_file_is_kept_unless_forced(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "scalars.csv"]
 
 
+@pytest.mark.parametrize("arguments", [[], ["--kind", "images"], ["--engine", "threads"]])
+def test_an_output_that_cannot_even_be_looked_at_is_said(
+    arguments: list[str], logdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Like a folder that may not be searched, such a name fails in every look at it.
+    output = Path("x" * 300) / "scalars.csv"
+    assert export(logdir, "-o", output, *arguments) == 2
+    assert capsys.readouterr().err == (
+        f"stepscope: {output} cannot be written: File name too long. Expected a file in a directory that exists and "
+        "may be written to.\n"
+    )
+
+
 def test_an_event_file_is_not_overwritten_even_by_force(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (file,) = (logdir / "a").iterdir()
     content = file.read_bytes()
