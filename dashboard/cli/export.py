@@ -30,10 +30,13 @@ from stepscope.summary.contents import LARGEST_FRAME
 from stepscope.summary.counts import counted
 from stepscope.summary.engine import Progress, engine_at
 from stepscope.summary.errors import UserError
+from stepscope.summary.frames.selection import SelectionError
 from stepscope.summary.storage import is_address
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from stepscope.summary.snapshot import Snapshot
 
 STANDARD_OUTPUT: Final = "-"
 _FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType({".csv": "csv", ".json": "json", ".parquet": "parquet"})
@@ -116,7 +119,7 @@ class ExportVerb:
         if table_format is None:
             return _export_media(arguments)
         _check_output(arguments.output, force=arguments.force)
-        snapshot = read_logdir(arguments.logdir, keep_superseded=arguments.keep_superseded)
+        snapshot = _read(arguments)
         try:
             frame = _choice(arguments).table(snapshot)
         except ValueError as error:
@@ -127,8 +130,30 @@ class ExportVerb:
         else:
             _write_file(Path(arguments.output), frame, table_format, force=arguments.force)
             print(f"Wrote {arguments.output}: {counted(len(frame), 'row')} of {arguments.kind}.", file=sys.stderr)
+        if frame.is_empty():
+            print(_nothing_words(arguments), file=sys.stderr)
         tell_losses(snapshot.left_out)
         return 0
+
+
+def _read(arguments: Namespace) -> "Snapshot":
+    """Read the log directories; raise UserError if ``--run`` or ``--tag`` matches nothing in them."""
+    snapshot = read_logdir(arguments.logdir, keep_superseded=arguments.keep_superseded)
+    try:
+        _choice(arguments).check(snapshot)
+    except SelectionError as error:
+        raise UserError(f"{error}.\n{_listing_words(arguments)}") from error
+    return snapshot
+
+
+def _listing_words(arguments: Namespace) -> str:
+    places = " ".join(f"--logdir {place}" for place in arguments.logdir)
+    return f"To list the runs and their tags: stepscope ls {places} --tags"
+
+
+def _nothing_words(arguments: Namespace) -> str:
+    chosen = "" if arguments.run is None and arguments.tag is None else " in the runs and tags that were chosen"
+    return f"{', '.join(arguments.logdir)} has no {arguments.kind}{chosen}.\n{_listing_words(arguments)}"
 
 
 def _choice(arguments: Namespace) -> Choice:
@@ -220,7 +245,7 @@ def _export_media(arguments: Namespace) -> int:
         raise UserError(
             f"-o {folder} exists already; expected a new or an empty folder, or --force to overwrite files in it"
         )
-    snapshot = read_logdir(arguments.logdir, keep_superseded=arguments.keep_superseded)
+    snapshot = _read(arguments)
     chosen = _choice(arguments).series(snapshot)
     unreadable: list[str] = []
     written = 0
@@ -232,6 +257,8 @@ def _export_media(arguments: Namespace) -> int:
                 stream.write(file.content)
         written += 1
     print(f"Wrote {counted(written, 'file')} of {arguments.kind} to {folder}.", file=sys.stderr)
+    if not chosen:
+        print(_nothing_words(arguments), file=sys.stderr)
     if unreadable:
         print(_unreadable_words(unreadable), file=sys.stderr)
     tell_losses(snapshot.left_out)

@@ -6,8 +6,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from stepscope.summary.contents import LARGEST_FRAME
-from stepscope.summary.frames.selection import selected_series
+from stepscope.summary.contents import LARGEST_FRAME, Contents
+from stepscope.summary.frames.selection import check_selection, selected_series
 from stepscope.summary.kinds.registry import ALL_ARRAYS, all_kinds
 from stepscope.summary.series import Series
 from stepscope.summary.snapshot import Snapshot
@@ -38,6 +38,15 @@ class Choice:
             ValueError: there is no such run or tag, or an expression is invalid.
         """
         return tables()[self.kind](snapshot, self)
+
+    def check(self, contents: Contents) -> None:
+        """Check that ``run`` and ``tag`` match something, unless there are no runs at all.
+
+        Raises:
+            SelectionError: one of them is invalid, or matches nothing.
+        """
+        if contents.runs:
+            check_selection(contents, self.run, self.tag)
 
     def series(self, snapshot: Snapshot) -> list[Series]:
         """Return the series to write as files; raises the errors of `table`."""

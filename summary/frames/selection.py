@@ -1,6 +1,6 @@
 """Selection of the runs and tags in a table."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from stepscope.summary.contents import Contents
@@ -43,6 +43,23 @@ def selected_runs(contents: Contents, runs: Names) -> list[Run]:
     return [run for run in contents.runs.values() if run.name in wanted]
 
 
+def check_selection(contents: Contents, runs: str | None, tags: str | None) -> None:
+    """Check that each regular expression matches something.
+
+    Raises:
+        SelectionError: one matches no run, or no tag of any run.
+    """
+    if runs is not None:
+        _check_match(list(contents.runs), runs, "run")
+    if tags is not None:
+        _check_match(list(dict.fromkeys(tag for run in contents.runs.values() for tag in run.series)), tags, "tag")
+
+
+def _check_match(existing: Sequence[str], expression: str, noun: str) -> None:
+    if not _selected_names(existing, expression, noun):
+        raise SelectionError(f"no {noun} matches {expression!r}; there are {_shown_names(existing)}")
+
+
 def _selected_names(existing: Iterable[str], wanted: Names, noun: str) -> frozenset[str]:
     names = list(existing)
     if wanted is None:
@@ -64,7 +81,10 @@ def _selected_names(existing: Iterable[str], wanted: Names, noun: str) -> frozen
             raise TypeError(f"{noun}s must be strings, got {type(name).__name__} {name!r}")
     unknown = sorted(set(wanted) - set(names))
     if unknown:
-        shown = ", ".join(map(repr, names[:_MOST_NAMES_SHOWN])) or "none"
-        more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
-        raise SelectionError(f"there is no {noun} {unknown[0]!r}; expected names among {shown}{more}")
+        raise SelectionError(f"there is no {noun} {unknown[0]!r}; expected names among {_shown_names(names)}")
     return frozenset(wanted)
+
+
+def _shown_names(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:_MOST_NAMES_SHOWN])) or "none"
+    return f"{shown} and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else shown

@@ -162,6 +162,42 @@ def test_an_output_that_cannot_even_be_looked_at_is_said(
     )
 
 
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("--tag", "no tag matches 'nope'; there are 'loss/train', 'loss/test'."),
+        ("--run", "no run matches 'nope'; there are 'a'."),
+    ],
+)
+def test_a_filter_that_matches_nothing(
+    option: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with SummaryWriter(tmp_path / "logs" / "a") as writer:
+        writer.add_scalar("loss/train", 1.0, 0)
+        writer.add_scalar("loss/test", 1.0, 0)
+    message = (
+        f"stepscope: {reason}\nTo list the runs and their tags: stepscope ls --logdir {tmp_path / 'logs'} --tags\n"
+    )
+    for kind in ("scalars", "images"):
+        assert export(tmp_path / "logs", option, "nope", "--kind", kind, "-o", tmp_path / "out") == 2
+        assert capsys.readouterr() == ("", message)
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_to_export_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    how = f"To list the runs and their tags: stepscope ls --logdir {tmp_path} --tags\n"
+    assert export(tmp_path) == 0
+    assert capsys.readouterr() == ("run,tag,step,wall_time,value\n", f"{tmp_path} has no scalars.\n{how}")
+    with SummaryWriter(tmp_path / "a") as writer:
+        writer.add_text("note", "x", 0)
+    said = f"{tmp_path} has no scalars in the runs and tags that were chosen.\n{how}"
+    assert export(tmp_path, "--tag", "note") == 0
+    assert capsys.readouterr() == ("run,tag,step,wall_time,value\n", said)
+    out = tmp_path / "out"
+    assert export(tmp_path, "--kind", "images", "-o", out) == 0
+    assert capsys.readouterr() == ("", f"Wrote 0 files of images to {out}.\n{tmp_path} has no images.\n{how}")
+
+
 def test_an_event_file_is_not_overwritten_even_by_force(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (file,) = (logdir / "a").iterdir()
     content = file.read_bytes()
