@@ -119,6 +119,8 @@ class ExportVerb:
         if table_format is None:
             return _export_media(arguments)
         _check_output(arguments.output, force=arguments.force)
+        if arguments.format is None:
+            _check_extension(Path(arguments.output))
         snapshot = _read(arguments)
         try:
             frame = _choice(arguments).table(snapshot)
@@ -199,6 +201,13 @@ def _check_file(path: Path, *, force: bool) -> None:
         raise UserError(f"-o {path} is a directory; expected a file, such as {path / 'scalars.csv'}")
     if path.is_file() and not force:
         raise UserError(f"-o {path} exists already; choose another name, or overwrite it with --force")
+
+
+def _check_extension(path: Path) -> None:
+    if path.suffix and path.suffix.lower() not in _FORMATS:
+        raise UserError(
+            f"-o {path} ends in {path.suffix}; expected {', '.join(_FORMATS)}, or --format, such as --format csv"
+        )
 
 
 def _write_file(path: Path, frame: "pl.DataFrame", table_format: TableFormat, *, force: bool) -> None:

@@ -198,6 +198,15 @@ def test_nothing_to_export_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr() == ("", f"Wrote 0 files of images to {out}.\n{tmp_path} has no images.\n{how}")
 
 
+@pytest.mark.parametrize("given", [["-o", "table"], ["-o", "table.txt", "--format", "csv"], ["-o", "TABLE.CSV"]])
+def test_the_format_is_named_or_csv(
+    given: list[str], logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert export(logdir, "--run", "^b$", *given) == 0
+    assert (tmp_path / given[1]).read_text() == "run,tag,step,wall_time,value\nb,acc,7,0.1,0.25\n"
+
+
 def test_an_event_file_is_not_overwritten_even_by_force(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (file,) = (logdir / "a").iterdir()
     content = file.read_bytes()
@@ -237,6 +246,7 @@ def test_what_was_written_and_what_was_left_out_is_said(tmp_path: Path, capsys: 
         (["--run", "("], "runs must be a regular expression or a collection of names, got '(': missing )"),
         (["--kind", "histograms", "--max-bytes", "3"], "the payloads of histograms need more than 3 bytes"),
         (["-o", "."], "is a directory; expected a file"),
+        (["-o", "out.xlsx"], "-o out.xlsx ends in .xlsx; expected .csv, .json, .parquet, or --format, such as --form"),
         (["-o", "absent/x.csv"], "absent/x.csv cannot be written: No such file or directory"),
     ],
 )
