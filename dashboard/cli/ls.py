@@ -65,9 +65,13 @@ class ListRunsVerb:
             raise UserError(f"--sort is {arguments.sort}; expected, {with_or_without} --tags, {', '.join(columns)}")
         snapshot = read_logdir(arguments.logdir, keep_superseded=arguments.keep_superseded)
         rows = _tag_rows(snapshot) if arguments.tags else snapshot.runs_frame().to_dicts()
+        if not rows:
+            # The output itself stays as programs expect it.
+            print(f"No {'tags' if arguments.tags else 'runs'} in {', '.join(arguments.logdir)}.", file=sys.stderr)
         _sort(rows, arguments.sort, reverse=arguments.reverse)
         if sys.stdout.isatty() and not arguments.json:
-            Console(highlight=False).print(_table(rows, columns))
+            if rows:
+                Console(highlight=False).print(_table(rows, columns))
             return 0
         with standard_output() as stream:
             stream.write(_json(rows, columns) if arguments.json else _lines(rows, columns).encode())

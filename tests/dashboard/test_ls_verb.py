@@ -124,6 +124,22 @@ def test_a_terminal_gets_aligned_columns_and_units(
     ]
 
 
+def test_an_empty_directory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["ls", "--logdir", str(tmp_path)]
+    assert main([*given, "--json"]) == 0
+    assert capsys.readouterr() == ("[]\n", f"No runs in {tmp_path}.\n")
+    assert main([*given, "--tags"]) == 0
+    assert capsys.readouterr() == (
+        "run\ttag\tkind\tpoints\tlast_step\tstart\tduration\tsuperseded\twriters\n",
+        f"No tags in {tmp_path}.\n",
+    )
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(given) == 0
+    assert capsys.readouterr() == ("", f"No runs in {tmp_path}.\n")
+
+
 def test_a_column_that_the_list_does_not_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ls", "--logdir", str(tmp_path), "--sort", "kind"]) == 2
     assert "--sort is kind; expected, without --tags, run, tags, points" in capsys.readouterr().err
