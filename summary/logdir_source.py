@@ -29,6 +29,11 @@ class SeveralSources:
         return tuple(self._sources)
 
     @property
+    def parts(self) -> Sequence[Source]:
+        """The trees themselves."""
+        return tuple(self._sources.values())
+
+    @property
     def requests(self) -> Requests:
         """Number of requests to stores so far."""
         asked = [requests_of(source) for source in self._sources.values()]
@@ -177,6 +182,13 @@ def _without_files(
 def requests_of(source: Source) -> Requests:
     """Return the number of requests to stores so far for a source; local folders make none."""
     return source.requests if isinstance(source, RemoteSource | SeveralSources | SomeFiles) else Requests()
+
+
+def absent_addresses(source: Source) -> list[str]:
+    """Return the addresses of a source that was listed at which nothing exists."""
+    if isinstance(source, SeveralSources):
+        return [address for one in source.parts for address in absent_addresses(one)]
+    return [source.address] if isinstance(source, RemoteSource) and source.is_absent() else []
 
 
 def _take_listing(source: Source, files: Iterable[FoundFile]) -> None:

@@ -106,6 +106,17 @@ class RemoteSource:
         """Record the sizes of all files from a listing, possibly made by another process."""
         self._sizes = {file.path: file.size for file in files}
 
+    def is_absent(self) -> bool:
+        """Return whether nothing exists at the address; a request is sent only if the last listing was empty."""
+        if self._sizes:
+            return False
+        self._counter.add(files=1)
+        try:
+            return not self._file_system.exists(self._root)
+        # Each file system has errors of its own; without an answer, the listing counts.
+        except Exception:
+            return False
+
     @property
     def unlisted(self) -> Mapping[PurePosixPath, str]:
         return {}

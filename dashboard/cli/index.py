@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from stepscope.dashboard.cli.engines import add_engine, exit_code, last_step, progress_bar
-from stepscope.dashboard.cli.reading import check_logdirs, index_at, tell_losses
+from stepscope.dashboard.cli.reading import check_addresses, check_logdirs, index_at, tell_losses
 from stepscope.dashboard.server.numbers import file_size
 from stepscope.summary.cache_folder import cache_folder
 from stepscope.summary.counts import counted
@@ -114,6 +114,7 @@ def _read(source: Source, index: "LogIndex", console: Console, *, cached: bool) 
             )
 
         snapshot = logdir.update(show)
+        check_addresses(source)
         logdir.wait_until_stored()
     if index.refused:
         raise UserError(unwritable(index.address, index.refused))

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from stepscope.dashboard.cli.reading import add_logdir, check_logdirs, printable, standard_output
+from stepscope.dashboard.cli.reading import add_logdir, check_addresses, check_logdirs, printable, standard_output
 from stepscope.summary.debugger.digest import DebugDigest, digests, text_of_digests
 from stepscope.summary.errors import UserError
 from stepscope.summary.inspection import Inspected, SingleFile, inspect, text_of, text_of_files
@@ -37,6 +37,7 @@ class InspectVerb:
         logdirs: list[str] = arguments.logdir or []
         source = check_logdirs(logdirs) if logdirs else _file(arguments.event_file)
         inspected = inspect(source, only_tag=arguments.tag)
+        check_addresses(source)
         found = digests(Logdir(source).update()) if not arguments.tag else []
         if arguments.json:
             content = _json(source, inspected, arguments.tag, found)

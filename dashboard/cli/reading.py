@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
-from stepscope.summary.logdir_source import named_logdir, sources_of
+from stepscope.summary.logdir_source import absent_addresses, named_logdir, sources_of
 from stepscope.summary.source import Source
 from stepscope.summary.storage import is_address
 
@@ -135,11 +135,27 @@ def _look_at_file(given: str, path: Path) -> None:
 
 
 def read_logdir(given: Sequence[str], *, keep_superseded: bool = False) -> "Snapshot":
-    """Return a snapshot of the log directories; raises the errors of `check_logdirs`."""
+    """Return a snapshot of the log directories; raises the errors of `check_logdirs` and `check_addresses`."""
     # A starting server does not need this until later.
     from stepscope.summary.logdir import Logdir
 
-    return Logdir(check_logdirs(given), keep_superseded=keep_superseded).update()
+    source = check_logdirs(given)
+    snapshot = Logdir(source, keep_superseded=keep_superseded).update()
+    check_addresses(source)
+    return snapshot
+
+
+def check_addresses(source: Source) -> None:
+    """Check that something exists at each address of a source that was read.
+
+    Raises:
+        UserError: nothing exists at one of them.
+    """
+    for address in absent_addresses(source):
+        raise UserError(
+            f"--logdir {address} does not exist; expected an address that holds runs.\n"
+            "Check the address and the rights to it."
+        )
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stepscope.dashboard.embeddings.results import ResultFiles
@@ -31,6 +32,7 @@ from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.snapshot import Snapshot
 from stepscope.summary.source import Source
+from stepscope.summary.storage import is_address
 
 
 def keep_results(live: Live, folder: Path | None) -> None:
@@ -122,7 +124,12 @@ def show_first_pass(live: Live, console: Console) -> None:
             stopped.wait(0.1)
     scan.KERNELS.spare(scan.READ_PLAINLY)
     if not live.closed:
-        console.print(f"  {found(live.snapshot())}")
+        snapshot = live.snapshot()
+        console.print(f"  {found(snapshot)}")
+        if is_address(live.path) and not (snapshot.health or snapshot.companions):
+            console.print(
+                f"  [yellow]nothing is at {escape(live.path)} yet;[/] waiting for event files. Is the address right?"
+            )
 
 
 def found(snapshot: Snapshot) -> str:

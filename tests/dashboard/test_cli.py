@@ -14,7 +14,7 @@ from rich.console import Console
 from stepscope.dashboard.cli.main import main, with_verb
 from stepscope.dashboard.cli.reading import check_logdirs
 from stepscope.dashboard.cli.serve import announcement, listen, page_link, page_url, token_for
-from stepscope.dashboard.cli.serving import make_live
+from stepscope.dashboard.cli.serving import follow, make_live, show_first_pass
 from stepscope.dashboard.panels.registry import recognizers
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.steady_output import SteadyOutput
@@ -333,3 +333,18 @@ def test_a_start_says_what_it_opens(monkeypatch: pytest.MonkeyPatch, access: Acc
     shown, out = console()
     shown.print(announcement("logs[1]", access, 6006), soft_wrap=True)
     assert out.getvalue() == f"Stepscope follows logs[1]\n{said}\n"
+
+
+@pytest.mark.parametrize("address", ["memory://nowhere/runs", "memory://[red]/runs"])
+def test_an_address_at_which_nothing_is_yet(address: str) -> None:
+    shown, out = console()
+    live = make_live(check_logdirs([address], shown), False, 2.0)
+    follow(live, shown, look_later=False)
+    try:
+        show_first_pass(live, shown)
+    finally:
+        live.stop()
+    assert out.getvalue().lstrip("\n") == (
+        "  0 runs, 0 tags, 0 event files\n"
+        f"  nothing is at {address} yet; waiting for event files. Is the address right?\n"
+    )

@@ -3,6 +3,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import fsspec
 import pytest
 from rich.text import Text
 
@@ -138,6 +139,22 @@ def test_an_empty_directory(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert main(given) == 0
     assert capsys.readouterr() == ("", f"No runs in {tmp_path}.\n")
+
+
+@pytest.mark.parametrize("command", [["ls"], ["inspect"], ["export"], ["debug"]])
+def test_an_address_at_which_nothing_exists(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--logdir", "memory://nowhere/runs"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        "stepscope: --logdir memory://nowhere/runs does not exist; expected an address that holds runs.\n"
+        "Check the address and the rights to it.\n",
+    )
+
+
+def test_an_address_of_an_empty_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    fsspec.filesystem("memory").makedirs("/bare/runs")
+    assert main(["ls", "--logdir", "memory://bare/runs", "--json"]) == 0
+    assert capsys.readouterr() == ("[]\n", "No runs in memory://bare/runs.\n")
 
 
 def test_a_column_that_the_list_does_not_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
