@@ -15,6 +15,7 @@ from stepscope.dashboard.cli.analyze_text import Answer, print_answer, print_sha
 from stepscope.dashboard.cli.engines import INTERRUPTED, UNREADABLE, add_engine
 from stepscope.dashboard.cli.reading import printable, standard_output
 from stepscope.dashboard.traces.folders import remote_traces, traces_at
+from stepscope.summary.engine import engine_at
 from stepscope.summary.errors import UserError
 from stepscope.summary.storage import is_address
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from stepscope.profiler.ranks.collection import CollectedRanks
 
 DEFAULT_TOP: Final = 10
+DEFAULT_PER: Final = "step"
 _RANK: Final = re.compile(r"(?i)rank[-_.]?(\d+)")
 """How file names indicate ranks."""
 CONDITION_HELD: Final = 1
@@ -72,8 +74,7 @@ class AnalyzeVerb:
         parser.add_argument(
             "--per",
             choices=("step", "call", "total"),
-            default="step",
-            help="with --before: compare a mean step, a mean call, or totals (default: %(default)s)",
+            help=f"with --before: compare a mean step, a mean call, or totals (default: {DEFAULT_PER})",
         )
         parser.add_argument(
             "--peak-tflops",
@@ -113,6 +114,7 @@ class AnalyzeVerb:
         from stepscope.profiler.analysis.metric_sources import metrics_of_ranks
         from stepscope.profiler.traces import load_trace
 
+        _check(arguments)
         condition = parse(arguments.fail_if) if arguments.fail_if is not None else None
         paths = [path for given in arguments.trace for path in _places(given)]
         several = len(paths) > 1
@@ -128,7 +130,7 @@ class AnalyzeVerb:
             shared=tuple(filter(_is_shared, names)),
             asked=frozenset(arguments.table),
             before=Facts(load_trace(_only(arguments.before)), stated) if arguments.before is not None else None,
-            per=arguments.per,
+            per=arguments.per or DEFAULT_PER,
             peaks=stated,
             metrics=metric_names,
         )
@@ -165,6 +167,16 @@ class AnalyzeVerb:
         if failures:
             return UNREADABLE
         return CONDITION_HELD if any(failed) else 0
+
+
+def _check(arguments: Namespace) -> None:
+    """Raise UserError for options that would be ignored or misread, before minutes of reading."""
+    if arguments.top < 0:
+        raise UserError(f"--top is {arguments.top}; expected a number of rows, such as {DEFAULT_TOP}, or 0 for all")
+    if arguments.per is not None and arguments.before is None:
+        raise UserError(f"--per {arguments.per} needs --before TRACE, the trace to compare with")
+    # It is used only for the facts of several ranks.
+    engine_at(arguments.engine)
 
 
 def _peak(given: str) -> float:

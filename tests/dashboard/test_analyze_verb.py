@@ -82,6 +82,13 @@ def test_the_condition_decides_the_exit_code(path: str, capsys: pytest.CaptureFi
         (["--table", "kernel"], "--table kernel is not available; expected one of overview, "),
         (["--table", "ranks"], "it needs several traces"),
         (["--table", "changed_steps"], "it needs --before"),
+        (
+            ["--engine", "foo"],
+            "stepscope: --engine foo: there is no such engine. Expected threads, processes, dask, ray, "
+            "dask://HOST:8786 or ray://HOST:10001.\n",
+        ),
+        (["--top", "-3"], "stepscope: --top is -3; expected a number of rows, such as 10, or 0 for all\n"),
+        (["--per", "call"], "stepscope: --per call needs --before TRACE, the trace to compare with\n"),
         (["--before", "/nowhere/x"], "/nowhere/x cannot be read"),
         (["--before", "{folder}"], "{folder} has 2 traces. Expected one: name its file."),
     ],
