@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from stepscope.profiler.collectors.base import Collector
-from stepscope.profiler.collectors.registry import make_collector
+from stepscope.profiler.collectors.registry import checked_collectors, make_collector
 from stepscope.profiler.options import ProfilerOptions
 from stepscope.profiler.process import Profile
 from stepscope.profiler.schedules import schedule
@@ -49,7 +49,8 @@ class StepRecorder:
     def __init__(
         self, collectors: Sequence[Collector | str] | None = None, options: ProfilerOptions | None = None
     ) -> None:
-        self._collectors: Final = None if collectors is None else [make_collector(each) for each in collectors]
+        given = checked_collectors(collectors)
+        self._collectors: Final = None if given is None else [make_collector(each) for each in given]
         self._options: Final = options
         self._running: tuple[_OneStep, ExitStack] | None = None
 

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, ParamSpec, Self, TypeVar, cast, overload
 from stepscope.profiler.collectors.base import NO_ARGUMENTS, Collector
 from stepscope.profiler.collectors.host import END, OPEN, HostCollector, Scopes, checked_step_number, plain_arguments
 from stepscope.profiler.collectors.own_thread import end_left, left
-from stepscope.profiler.collectors.registry import make_collector
+from stepscope.profiler.collectors.registry import checked_collectors, make_collector
 from stepscope.profiler.options import ProfilerOptions
 from stepscope.profiler.schedules import ProfilerAction, Schedule, checked_action, record_all
 from stepscope.profiler.session import Recording, Session
@@ -96,6 +96,7 @@ def start(
     Raises:
         AlreadyStartedError: a recording is already running.
         UserError: the log directory cannot be created, or a requested collector cannot record here.
+        ValueError: ``collectors`` is a string.
     """
     with _process.lock:
         if _process.session is not None or _process.profile is not None:
@@ -114,7 +115,7 @@ def _begin(
     session = Session(
         logdir,
         first_step=first_step,
-        collectors=[make_collector(each) for each in collectors or ()],
+        collectors=[make_collector(each) for each in checked_collectors(collectors) or ()],
         optional_collectors=options.collectors() if collectors is None else (),
         delay_ns=(options.delay_ms or 0) * 1_000_000,
     )
@@ -253,6 +254,7 @@ class Profile:
 
     Raises:
         AlreadyStartedError: as in `start`, when the block begins, or in the step in which a scheduled recording begins.
+        ValueError: ``collectors`` is a string.
     """
 
     def __init__(
@@ -268,7 +270,7 @@ class Profile:
         self._logdir: Final = logdir
         self._options: Final = options
         self._schedule: Final = schedule
-        self._collectors: Final = collectors
+        self._collectors: Final = checked_collectors(collectors)
         self._on_recording: Final = on_recording
         self._first_step: Final = checked_step_number(first_step)
         self._count = 0

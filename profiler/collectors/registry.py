@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -130,6 +130,13 @@ OTHERS: Final = Extensions(
 def all_collectors() -> dict[str, ListedCollector]:
     """Return Stepscope's own collectors and those of others, by name; the records of the latter are imported now."""
     return {listed.name: listed for listed in (*COLLECTORS, *OTHERS.records())}
+
+
+def checked_collectors(given: Sequence[Collector | str] | None) -> Sequence[Collector | str] | None:
+    """Return what a user gave as ``collectors``; raise ValueError for a string, whose letters would count as names."""
+    if isinstance(given, str):
+        raise ValueError(f"collectors must be a list, such as [{given!r}], got {given!r}")
+    return given
 
 
 def make_collector(collector: Collector | str) -> Collector:

@@ -287,6 +287,7 @@ def test_what_was_not_recorded_is_logged(tmp_path: Path, caplog: pytest.LogCaptu
         ({"save_steps": 0}, ValueError, "an interval must be at least 1 step, got 0"),
         ({"save_secs": -1.0}, ValueError, "an interval in seconds must be positive and finite, got -1.0"),
         ({"save_steps": "ten"}, TypeError, "an interval in steps must be real numbers, got str"),
+        ({"save_steps": 1, "collectors": "torch"}, ValueError, r"collectors must be a list, such as \['torch'\]"),
         ({"save_steps": 1, "collectors": ["torhc"]}, UserError, "there is no collector 'torhc'"),
     ],
 )

@@ -597,6 +597,13 @@ def test_stopping_without_a_recording_says_what_to_do() -> None:
         profiler.stop()
 
 
+@pytest.mark.parametrize("begin", [profiler.start, profiler.Profile])
+def test_one_collector_is_given_in_a_list_too(tmp_path: Path, begin: Any) -> None:
+    with pytest.raises(ValueError, match=r"^collectors must be a list, such as \['torch'\], got 'torch'$"):
+        begin(tmp_path / "run", collectors="torch")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_log_directory_that_is_a_file_is_refused_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="nothing can be recorded into"):
