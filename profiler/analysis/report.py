@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 from stepscope.plugins import Extensions
@@ -154,7 +154,7 @@ def table(trace: Trace | Facts, name: str) -> "pl.DataFrame":
     Raises:
         KeyError: there is no such analysis.
     """
-    return analyses("trace")[name].table(facts_of(trace))
+    return _named(name, "trace").table(facts_of(trace))
 
 
 def change(before: Trace | Facts, after: Trace | Facts, name: str, per: Per = "step") -> "pl.DataFrame":
@@ -163,7 +163,25 @@ def change(before: Trace | Facts, after: Trace | Facts, name: str, per: Per = "s
     Raises:
         KeyError: there is no such analysis.
     """
-    return analyses("changes")[name].table(facts_of(before), facts_of(after), per)
+    return _named(name, "changes").table(facts_of(before), facts_of(after), per)
+
+
+_WORDS: Final[Mapping[Of, str]] = {"trace": "one trace", "ranks": "several traces", "changes": "changes"}
+_HOW: Final[Mapping[Of, str]] = {
+    "trace": "stepscope.profiler.analysis.report.table",
+    "ranks": "stepscope analyze TRACE TRACE, which reads the ranks of a job,",
+    "changes": "stepscope.profiler.analysis.report.change",
+}
+
+
+def _named(name: str, of: Of) -> Analysis:
+    known = analyses(of)
+    if name in known:
+        return known[name]
+    reason = f"expected one of {', '.join(known)}"
+    if name in analyses():
+        reason = f"{_HOW[analyses()[name].of]} computes it"
+    raise KeyError(f"{name!r} is no table of {_WORDS[of]}: {reason}")
 
 
 def other_definitions() -> dict[str, MetricDefinition]:

@@ -55,6 +55,23 @@ def test_every_table_can_be_made_and_written_as_json(odd: Trace) -> None:
         assert set(change(facts, facts, name)["state"].to_list()) <= {"same"}
 
 
+def test_a_table_that_cannot_be_made_from_what_is_given() -> None:
+    facts = Facts(trace(*events()))
+
+    def said(name: str) -> str:
+        with pytest.raises(KeyError) as caught:
+            table(facts, name)
+        return str(caught.value.args[0])
+
+    expected = ", ".join(analyses("trace"))
+    assert said("kernel") == f"'kernel' is no table of one trace: expected one of {expected}"
+    assert said("ranks") == (
+        "'ranks' is no table of one trace: stepscope analyze TRACE TRACE, which reads the ranks of a job, computes it"
+    )
+    with pytest.raises(KeyError, match=r"'steps' is no table of changes: stepscope\.profiler\.analysis\.report\.t"):
+        change(facts, facts, "steps")
+
+
 def test_columns_do_not_depend_on_the_trace(odd: Trace) -> None:
     full = Facts(trace(*events()))
     facts = Facts(odd)
