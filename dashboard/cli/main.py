@@ -15,6 +15,7 @@ from rich.console import Console
 from stepscope.dashboard.cli.base import ListedVerb, Verb
 from stepscope.dashboard.cli.imports import quick_imports
 from stepscope.dashboard.cli.tensorboard_flags import translated
+from stepscope.dashboard.cli.verb_parser import VerbParser
 from stepscope.dashboard.cli.verbs import OTHERS, VERBS, all_verbs
 from stepscope.record_fields import check_methods
 from stepscope.summary.errors import UserError
@@ -27,22 +28,26 @@ LOG_LEVEL: Final = "STEPSCOPE_LOG"
 _OWN: Final = frozenset(verb.name for verb in VERBS)
 
 
+MOST_USED: Final = """\
+Most used:
+  stepscope --logdir DIR               serve DIR at http://localhost:6006; also: stepscope DIR
+  stepscope FILE                       serve one trace or event file
+  stepscope --logdir DIR --port 7007   on another port
+  stepscope demo                       see it with sample logs
+  stepscope VERB --help                what a verb can do
+"""
+
+
 def make_parser(requested: str) -> ArgumentParser:
     """Return the parser of a command line that begins with a verb; arguments of other verbs are not declared."""
     parser = ArgumentParser(
         prog="stepscope",
         description="Browse training runs: event files, live, in a browser.",
         formatter_class=RawDescriptionHelpFormatter,
-        epilog=(
-            "Most used:\n"
-            "  stepscope --logdir DIR               serve DIR at http://localhost:6006; also: stepscope DIR\n"
-            "  stepscope FILE                       serve one trace or event file\n"
-            "  stepscope --logdir DIR --port 7007   on another port\n"
-            "  stepscope VERB --help                what a verb can do\n"
-        ),
+        epilog=MOST_USED,
     )
     parser.add_argument("--version", action="version", version=f"stepscope {version('stepscope')}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=VerbParser)
     # Verbs of other distributions are looked up only if requested or listed.
     for listed in VERBS if requested in _OWN else all_verbs():
         of_verb = verbs.add_parser(listed.name, help=_literal(listed.help), description=listed.help)
@@ -155,6 +160,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; without a verb it serves."""
     said = list(sys.argv[1:] if argv is None else argv)
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    if not said:
+        sys.stderr.write(f"{MOST_USED}  stepscope --help                     all verbs\n")
+        return 2
     try:
         _log_as_requested()
         arguments = with_verb(said)

@@ -241,10 +241,48 @@ def test_help_and_version_name_the_command(capsys: pytest.CaptureFixture[str]) -
         assert text in capsys.readouterr().out
 
 
-def test_no_arguments_ask_for_the_log_directory(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_arguments_it_says_what_is_most_used(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert capsys.readouterr() == (
+        "",
+        "Most used:\n"
+        "  stepscope --logdir DIR               serve DIR at http://localhost:6006; also: stepscope DIR\n"
+        "  stepscope FILE                       serve one trace or event file\n"
+        "  stepscope --logdir DIR --port 7007   on another port\n"
+        "  stepscope demo                       see it with sample logs\n"
+        "  stepscope VERB --help                what a verb can do\n"
+        "  stepscope --help                     all verbs\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--logdr", "runs"], "--logdr is not an option of serve. Did you mean --logdir?"),
+        (["--logdir", "runs", "--portt=7"], "--portt is not an option of serve. Did you mean --port?"),
+        (["-logdir", "runs"], "-logdir is not an option of serve. Did you mean --logdir?"),
+        (["project", "--host", "0.0.0.0", "vectors.npy"], "--host is not an option of project."),
+        (["export", "--out", "x", "-x"], "-x is not an option of export."),
+    ],
+)
+def test_an_option_that_the_verb_does_not_have(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    verb = said.split(" of ")[1].split(".")[0]
+    assert capsys.readouterr() == ("", f"stepscope: {said}\nAll of its options: stepscope {verb} --help\n")
+
+
+def test_values_are_not_taken_for_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("a -b", 1.0, 0)
+    assert main(["export", f"--logd={tmp_path}", "--tag", "a -b", "--kind", "summaries", "-o-"]) == 0
+    assert "a -b" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["ls", "--help", "--nope"])
     with pytest.raises(SystemExit, match=r"^2$"):
-        main([])
-    assert "--logdir" in capsys.readouterr().err
+        main(["warm-up", "nope"])
+    assert capsys.readouterr().err.endswith("stepscope warm-up: error: unrecognized arguments: nope\n")
 
 
 @pytest.mark.parametrize(

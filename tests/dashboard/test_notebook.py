@@ -182,7 +182,7 @@ def test_the_server_ends_with_a_kernel_that_is_killed(folder: Path) -> None:
     [
         ("", "the following arguments are required: --logdir"),
         ("--logdir logs --port 99999999", "--port is 99999999; expected a number from 0 to 65535"),
-        ("--logdir logs --wrong", "unrecognized arguments: --wrong"),
+        ("--logdir logs --wrong", "--wrong is not an option of serve."),
         ("--logdir 'logs", "No closing quotation"),
         ("--logdir logs --height tall", "--height is tall; expected pixels from 100 to 10000"),
     ],
