@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from stepscope.dashboard.cli.reading import add_logdir, printable, read_logdir, standard_output
-from stepscope.summary.counts import counted
+from stepscope.dashboard.cli.reading import add_directories, directories, printable, read_logdir, standard_output
 from stepscope.summary.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,10 +28,7 @@ class DebugVerb:
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the log directories, which of their recordings to read, and the conditions to fail on."""
-        parser.add_argument(
-            "directory", nargs="*", metavar="LOGDIR", help="a log directory, in any form that --logdir accepts"
-        )
-        add_logdir(parser, required=False)
+        add_directories(parser)
         parser.add_argument("--run", action="append", metavar="NAME", help="only this run; may be given several times")
         parser.add_argument(
             "--top",
@@ -60,9 +56,7 @@ class DebugVerb:
         from stepscope.dashboard.debugger.sources import DebugCache, DebugUnavailableError
 
         conditions = _checked(arguments.fail_if or [])
-        given = [*arguments.directory, *(arguments.logdir or [])]
-        if not given:
-            raise UserError("no log directory is given; expected: stepscope debug LOGDIR")
+        given = directories(arguments)
         snapshot = read_logdir(given)
         cache = DebugCache()
         content: list[dict[str, Any]] = []

@@ -15,9 +15,10 @@ from rich.console import Console
 
 from stepscope.dashboard.cli.engines import add_engine, exit_code, last_step
 from stepscope.dashboard.cli.reading import (
+    add_directories,
     add_keep_superseded,
-    add_logdir,
     check_logdirs,
+    directories,
     read_logdir,
     standard_output,
     tell_losses,
@@ -62,7 +63,7 @@ class ExportVerb:
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare what to write, and where."""
-        add_logdir(parser)
+        add_directories(parser)
         parser.add_argument(
             "--format",
             choices=get_args(TableFormat),
@@ -113,6 +114,7 @@ class ExportVerb:
             UserError: options contradict each other, there is no such log directory, run or tag, or the output exists
                 or cannot be written.
         """
+        arguments.logdir = directories(arguments)
         table_format = _checked_format(arguments)
         if arguments.engine is not None:
             return _export_parts(arguments, table_format)

@@ -9,7 +9,14 @@ from typing import Any
 
 import orjson
 
-from stepscope.dashboard.cli.reading import add_logdir, check_addresses, check_logdirs, printable, standard_output
+from stepscope.dashboard.cli.reading import (
+    add_directories,
+    check_addresses,
+    check_logdirs,
+    directories,
+    printable,
+    standard_output,
+)
 from stepscope.summary.debugger.digest import DebugDigest, digests, text_of_digests
 from stepscope.summary.errors import UserError
 from stepscope.summary.inspection import Inspected, SingleFile, inspect, text_of, text_of_files
@@ -22,8 +29,8 @@ class InspectVerb:
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the log directories or the file, and what to print about them."""
-        place = parser.add_mutually_exclusive_group(required=True)
-        add_logdir(place, required=False)
+        place = parser.add_mutually_exclusive_group()
+        add_directories(parser, place)
         place.add_argument("--event_file", "--event-file", metavar="FILE", help="one event file, of any name")
         parser.add_argument("--tag", default="", help="only this tag")
         parser.add_argument("--json", action="store_true", help="print the full report as JSON")
@@ -34,7 +41,9 @@ class InspectVerb:
         Raises:
             UserError: a log directory or the file does not exist, or two log directories have the same name.
         """
-        logdirs: list[str] = arguments.logdir or []
+        if arguments.event_file is not None and arguments.directory:
+            raise UserError("LOGDIR and --event_file contradict each other; give one of them")
+        logdirs = directories(arguments) if arguments.event_file is None else []
         source = check_logdirs(logdirs) if logdirs else _file(arguments.event_file)
         inspected = inspect(source, only_tag=arguments.tag)
         check_addresses(source)

@@ -12,7 +12,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stepscope.dashboard.cli.reading import add_keep_superseded, add_logdir, printable, read_logdir, standard_output
+from stepscope.dashboard.cli.reading import (
+    add_directories,
+    add_keep_superseded,
+    directories,
+    printable,
+    read_logdir,
+    standard_output,
+)
 from stepscope.dashboard.server.numbers import count, file_size, json_number
 from stepscope.summary.errors import UserError
 from stepscope.summary.snapshot import Snapshot
@@ -42,7 +49,7 @@ class ListRunsVerb:
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the log directory, what to list from it, and the order."""
-        add_logdir(parser)
+        add_directories(parser)
         parser.add_argument("--tags", action="store_true", help="list the tags of each run")
         parser.add_argument(
             "--sort",
@@ -63,11 +70,12 @@ class ListRunsVerb:
         if arguments.sort is not None and arguments.sort not in columns:
             with_or_without = "with" if arguments.tags else "without"
             raise UserError(f"--sort is {arguments.sort}; expected, {with_or_without} --tags, {', '.join(columns)}")
-        snapshot = read_logdir(arguments.logdir, keep_superseded=arguments.keep_superseded)
+        given = directories(arguments)
+        snapshot = read_logdir(given, keep_superseded=arguments.keep_superseded)
         rows = _tag_rows(snapshot) if arguments.tags else snapshot.runs_frame().to_dicts()
         if not rows:
             # The output itself stays as programs expect it.
-            print(f"No {'tags' if arguments.tags else 'runs'} in {', '.join(arguments.logdir)}.", file=sys.stderr)
+            print(f"No {'tags' if arguments.tags else 'runs'} in {', '.join(given)}.", file=sys.stderr)
         _sort(rows, arguments.sort, reverse=arguments.reverse)
         if sys.stdout.isatty() and not arguments.json:
             if rows:

@@ -4,7 +4,7 @@ import contextlib
 import glob
 import os
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -38,6 +38,31 @@ def add_logdir(parser: "_ActionsContainer", *, required: bool = True) -> None:
     )
 
 
+def add_directories(parser: ArgumentParser, options: "_ActionsContainer | None" = None) -> None:
+    """Declare log directories, which may stand alone or after ``--logdir``.
+
+    Args:
+        parser: the verb's parser.
+        options: the group of ``--logdir``, if it has one.
+    """
+    parser.add_argument(
+        "directory", nargs="*", metavar="LOGDIR", help="a log directory, in any form that --logdir accepts"
+    )
+    add_logdir(parser if options is None else options, required=False)
+
+
+def directories(arguments: Namespace) -> list[str]:
+    """Return the log directories that `add_directories` declared.
+
+    Raises:
+        UserError: there is none.
+    """
+    given = [*arguments.directory, *(arguments.logdir or [])]
+    if not given:
+        raise UserError(f"no log directory is given; expected: stepscope {arguments.verb} LOGDIR")
+    return given
+
+
 def add_keep_superseded(parser: ArgumentParser) -> None:
     """Declare ``--keep-superseded``."""
     parser.add_argument("--keep-superseded", action="store_true", help="include points that a restarted run overwrote")
@@ -62,11 +87,11 @@ def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Sourc
         return sources_of(given)
     except ImportError as error:
         raise UserError(
-            f"--logdir needs a package that is not installed: {error}\n"
+            f"{', '.join(given)} needs a package that is not installed: {error}\n"
             "Install the one it names; those for s3, gs and http come with pip install 'stepscope[remote]'."
         ) from error
     except ValueError as error:
-        raise UserError(f"--logdir: {error}; expected a directory, or an address such as s3://bucket/logs") from error
+        raise UserError(f"{error}; expected a directory, or an address such as s3://bucket/logs") from error
 
 
 def index_at(address: str, option: str) -> "LogIndex":
@@ -96,7 +121,7 @@ def _check_folder(given: str, waiting: Console | None) -> None:
         # RuntimeError: the home directory of "~name" is not known.
         reason = getattr(error, "strerror", None) or error
         raise UserError(
-            f"--logdir {given} cannot be read: {reason}; expected a directory that holds runs.\n"
+            f"{given} cannot be read: {reason}; expected a directory that holds runs.\n"
             "Check the path and the rights to it."
         ) from error
 
@@ -153,8 +178,7 @@ def check_addresses(source: Source) -> None:
     """
     for address in absent_addresses(source):
         raise UserError(
-            f"--logdir {address} does not exist; expected an address that holds runs.\n"
-            "Check the address and the rights to it."
+            f"{address} does not exist; expected an address that holds runs.\nCheck the address and the rights to it."
         )
 
 

@@ -273,6 +273,38 @@ def test_an_option_that_the_verb_does_not_have(
     assert capsys.readouterr() == ("", f"stepscope: {said}\nAll of its options: stepscope {verb} --help\n")
 
 
+@pytest.mark.parametrize("verb", ["ls", "inspect", "export"])
+def test_log_directories_stand_alone_or_after_the_option(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step, name in enumerate("ab"):
+        with SummaryWriter(tmp_path / name) as writer:
+            writer.add_scalar("loss", 1.0, step)
+
+    def said(*given: str) -> str:
+        assert main([verb, *given]) == 0
+        return capsys.readouterr().out
+
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    assert said(a) == said("--logdir", a) != said(b)
+    assert said(a, b) == said(a, "--logdir", b) == said("--logdir", a, "--logdir", b)
+    assert main([verb]) == 2
+    assert capsys.readouterr() == ("", f"stepscope: no log directory is given; expected: stepscope {verb} LOGDIR\n")
+
+
+@pytest.mark.parametrize("verb", ["ls", "inspect", "export", "debug", "index"])
+def test_a_log_directory_that_does_not_exist_is_named_as_it_was(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([verb, "nope"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        "stepscope: nope cannot be read: No such file or directory; expected a directory that holds runs.\n"
+        "Check the path and the rights to it.\n",
+    )
+
+
 def test_values_are_not_taken_for_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with SummaryWriter(tmp_path) as writer:
         writer.add_scalar("a -b", 1.0, 0)

@@ -164,6 +164,8 @@ def test_a_log_directory_and_a_file_at_once(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit, match=r"^2$"):
         main(["inspect", "--logdir", "a", "--event_file", "b"])
     assert "not allowed with" in capsys.readouterr().err
+    assert main(["inspect", "a", "--event_file", "b"]) == 2
+    assert capsys.readouterr().err == "stepscope: LOGDIR and --event_file contradict each other; give one of them\n"
 
 
 def test_recordings_and_dumps_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -146,7 +146,7 @@ def test_an_address_at_which_nothing_exists(command: list[str], capsys: pytest.C
     assert main([*command, "--logdir", "memory://nowhere/runs"]) == 2
     assert capsys.readouterr() == (
         "",
-        "stepscope: --logdir memory://nowhere/runs does not exist; expected an address that holds runs.\n"
+        "stepscope: memory://nowhere/runs does not exist; expected an address that holds runs.\n"
         "Check the address and the rights to it.\n",
     )
 
