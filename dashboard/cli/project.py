@@ -59,6 +59,8 @@ class ProjectVerb:
         console = steady_console()
         find = finder(arguments)
         file = find()
+        if file is None and Path(arguments.file).expanduser().is_dir():
+            raise UserError(f"{arguments.file} is a folder. Expected {FILES}.")
         if file is None:
             raise UserError(f"{arguments.file} does not exist. Expected {FILES}.")
         sources = list(sources_of_file(file, "file", file.about, Learned()))

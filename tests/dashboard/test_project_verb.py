@@ -51,7 +51,8 @@ def test_raw_numbers_need_their_shape(tmp_path: Path, capsys: pytest.CaptureFixt
     ("arguments", "said"),
     [
         (["gone.npy"], "gone.npy does not exist. Expected a TensorFlow checkpoint's .index"),
-        (["text.pt"], "text.pt is not a supported weight file."),
+        (["folder"], "folder is a folder. Expected a TensorFlow checkpoint's .index"),
+        (["text.pt"], "text.pt is not a file of weights that can be read."),
         (["p.npy", "--metadata", "gone.tsv"], "--metadata gone.tsv does not exist; expected a file."),
         (["p.npy", "--sprite", "gone.png"], "--sprite gone.png does not exist; expected a file."),
     ],
@@ -66,6 +67,7 @@ def test_what_cannot_be_shown_is_said(
     monkeypatch.chdir(tmp_path)
     np.save("p.npy", POINTS)
     Path("text.pt").write_text("hello")
+    Path("folder").mkdir()
     assert main(["project", *arguments]) == 2
     assert capsys.readouterr().err.startswith(f"stepscope: {said}")
 
