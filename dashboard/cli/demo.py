@@ -52,16 +52,20 @@ class DemoVerb:
 
 
 def put_samples(folder: Path) -> None:
-    """Copy the sample logs to ``folder/digits``, created if needed; existing content stays as it is.
+    """Copy the sample logs to ``folder/digits``, created if needed; sample logs that are there stay as they are.
 
     Raises:
-        UserError: the sample logs are not installed, or the folder cannot be written.
+        UserError: the sample logs are not installed, or the folder cannot be written or holds something else.
     """
     if not SAMPLES.is_dir():
         raise UserError(f"The sample logs are not installed; expected them in {SAMPLES}.")
     try:
         if (folder / NAME).exists():
             return
+        if folder.is_dir() and any(folder.iterdir()):
+            raise UserError(
+                f"--folder {folder} has other files in it, and no sample logs; expected a new or an empty folder."
+            )
         shutil.copytree(SAMPLES, folder / NAME)
     except OSError as error:
         raise UserError(f"The sample logs cannot be written to {folder}: {error.strerror or error}.") from error

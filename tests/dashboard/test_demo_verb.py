@@ -44,6 +44,16 @@ def test_sample_logs_are_copied_once(tmp_path: Path) -> None:
     }
 
 
+def test_a_folder_of_other_files_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine").mkdir()
+    assert main(["demo", "--folder", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"stepscope: --folder {tmp_path} has other files in it, and no sample logs; expected a new or an empty "
+        "folder.\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     assert main(["demo", "--folder", str(tmp_path / "file")]) == 2
