@@ -82,8 +82,8 @@ class IndexVerb:
             new = totals.files - totals.taken
             console.print(
                 f"{counted(asked.total, 'request')} for the logs: {asked.pages:,} for the listing, {asked.files:,} for "
-                f"{counted(new, 'new or changed file')}; the budget is {asked.pages + REQUESTS_A_FILE * new:,}, "
-                f"{REQUESTS_A_FILE} a file."
+                f"{counted(new, 'new or changed file')}; at most {asked.pages + REQUESTS_A_FILE * new:,} were "
+                f"expected: {asked.pages:,} for the listing, {REQUESTS_A_FILE} for each new or changed file."
             )
         console.print(f"Index: {escape(index.address)}")
         if missing := progress.parts - progress.done:

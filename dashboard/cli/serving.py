@@ -99,8 +99,9 @@ def follow(live: Live, console: Console, *, look_later: bool) -> Callable[[], No
             held.clear()
             if looked_at and compile_beside(looked_at):
                 console.print(
-                    "  First start here: compiling code for this machine, which takes up to a minute. Curves are "
-                    "available immediately, traces once that is done; [bold]stepscope warm-up[/] does it in advance."
+                    "  First start here: compiling parts of Stepscope for this machine, which takes up to a minute. "
+                    "Curves are available immediately, traces once that is done; [bold]stepscope warm-up[/] does it in "
+                    "advance."
                 )
 
     held.update(hold_back(look=None if look_later else look))

@@ -54,6 +54,16 @@ def test_an_index_is_written_where_it_is_asked_for(
     assert not cache.exists()
 
 
+def test_the_requests_to_a_store_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with SummaryWriter("memory://asked/run") as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    assert main(["index", "memory://asked", "--to", str(tmp_path / "index")]) == 0
+    assert said(capsys)[1] == (
+        "2 requests for the logs: 1 for the listing, 1 for 1 new or changed file; at most 3 were expected: 1 for the "
+        "listing, 2 for each new or changed file."
+    )
+
+
 def test_an_engines_workers_write_it_too(logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index = tmp_path / "index"
     for read_before in ("0 files", "2 files"):
