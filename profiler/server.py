@@ -89,8 +89,8 @@ def start(port: int = DEFAULT_PORT, *, host: str = "127.0.0.1", token: str | Non
     family, address = _resolved(host)
     if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
         raise UserError(
-            f"the token cannot be used. Expected {SHORTEST_TOKEN} or more letters, digits or symbols, such as\n"
-            f"  {_MAKE_TOKEN}\nprints them."
+            f"the token is too short, or has a special character: it needs {SHORTEST_TOKEN} or more ASCII letters, "
+            f"digits or symbols. To generate one:\n  {_MAKE_TOKEN}"
         )
     if token is None and not ipaddress.ip_address(address).is_loopback:
         raise UserError(

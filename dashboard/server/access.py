@@ -180,9 +180,9 @@ def checked_token(token: str) -> str:
     """
     if len(token) < SHORTEST_TOKEN or not _TOKEN.fullmatch(token):
         raise UserError(
-            f"the token cannot be used. Expected {SHORTEST_TOKEN} or more letters, digits or symbols, without spaces, "
-            "such as\n"
-            '  python -c "import secrets; print(secrets.token_urlsafe())"\ngenerates'
+            f"the token is too short, or has a space or a special character: it needs {SHORTEST_TOKEN} or more ASCII "
+            "letters, digits or symbols. To generate one:\n"
+            '  python -c "import secrets; print(secrets.token_urlsafe())"'
         )
     return token
 
