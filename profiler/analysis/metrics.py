@@ -73,6 +73,10 @@ def label_of(name: str) -> str:
     return _LABELS.get(name, words[:1].upper() + words[1:])
 
 
+def _in_category(category: str) -> str:
+    return "that no category explains" if category == "other" else f"in {label_of(category).lower()}"
+
+
 def _definitions() -> dict[str, _Definition]:
     found = {
         "steps": _Definition("count", "complete steps; a trace without marked steps counts as one", "steps"),
@@ -81,18 +85,20 @@ def _definitions() -> dict[str, _Definition]:
         "step_time_spread": _Definition("percent", "slowest step relative to the median", "steps"),
     }
     found |= {
-        category: _Definition("percent", f"share of the mean step in {label_of(category).lower()}", "categories")
+        category: _Definition("percent", f"share of the mean step {_in_category(category)}", "categories")
         for category in CATEGORIES
     }
     found |= {
         "input": _Definition("percent", "share of the steps' time in which only data loading runs", "input"),
         "gpu_busy": _Definition(
             "percent",
-            "share of the time from a device's first activity to its last with a kernel or copy, lowest device",
+            "share of the time between a device's first and last activity with a kernel or copy, lowest device",
             "gpu",
         ),
         "gpu_idle": _Definition(
-            "percent", "share of the time from a device's first activity to its last without any, highest device", "gpu"
+            "percent",
+            "share of the time between a device's first and last activity in which it was idle (the worst device)",
+            "gpu",
         ),
         "gpu_compute": _Definition(
             "percent", "share of that time with kernels other than communication, lowest device", "gpu"
@@ -132,9 +138,7 @@ def _definitions() -> dict[str, _Definition]:
         "copied_bytes": _Definition("bytes", "bytes of all copies", "copies"),
         "copy_time": _Definition("ns", "sum of all copies' durations", "copies"),
         "pageable_bytes": _Definition("bytes", "bytes copied to or from pageable host memory", "copies"),
-        "memory_peak": _Definition(
-            "bytes", "highest peak of a device's memory; of the host's without devices", "memory"
-        ),
+        "memory_peak": _Definition("bytes", "peak memory of a device, or of the host if there is no device", "memory"),
         "critical_path_explained": _Definition("percent", "share of the trace that the critical path explains", "path"),
         "critical_path_host": _Definition("percent", "share of the trace in which host work is critical", "path"),
         "critical_path_device": _Definition("percent", "share of the trace in which device work is critical", "path"),

@@ -55,6 +55,15 @@ def test_every_table_can_be_made_and_written_as_json(odd: Trace) -> None:
         assert set(change(facts, facts, name)["state"].to_list()) <= {"same"}
 
 
+def test_figures_of_what_is_left_and_of_the_worst_device_say_so() -> None:
+    assert [DEFINITIONS[name].meaning for name in ("kernel", "other", "gpu_idle", "memory_peak")] == [
+        "share of the mean step in kernels",
+        "share of the mean step that no category explains",
+        "share of the time between a device's first and last activity in which it was idle (the worst device)",
+        "peak memory of a device, or of the host if there is no device",
+    ]
+
+
 def test_a_table_that_cannot_be_made_from_what_is_given() -> None:
     facts = Facts(trace(*events()))
 
