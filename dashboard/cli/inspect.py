@@ -3,7 +3,9 @@
 It also lists tensor recordings and dumps of TensorFlow's debugger.
 """
 
+import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -19,6 +21,7 @@ from stepscope.dashboard.cli.reading import (
 )
 from stepscope.summary.debugger.digest import DebugDigest, digests, text_of_digests
 from stepscope.summary.errors import UserError
+from stepscope.summary.frames.selection import shown_names
 from stepscope.summary.inspection import Inspected, SingleFile, inspect, text_of, text_of_files
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.source import Source
@@ -47,6 +50,8 @@ class InspectVerb:
         source = check_logdirs(logdirs) if logdirs else _file(arguments.event_file)
         inspected = inspect(source, only_tag=arguments.tag)
         check_addresses(source)
+        for remark in _remarks(source, inspected, arguments):
+            print(printable(remark), file=sys.stderr)
         found = digests(Logdir(source).update()) if not arguments.tag else []
         if arguments.json:
             content = _json(source, inspected, arguments.tag, found)
@@ -57,6 +62,15 @@ class InspectVerb:
         with standard_output() as stream:
             stream.write(content)
         return 0
+
+
+def _remarks(source: Source, inspected: list[Inspected], arguments: Namespace) -> Iterator[str]:
+    """Yield what empty tables do not say by themselves."""
+    if arguments.event_file is not None and not any(file.records for found in inspected for file in found.files):
+        yield f"{arguments.event_file} has no readable event: is it an event file?"
+    elif arguments.tag and not any(tags for found in inspected for tags in found.observations.tags.values()):
+        tags = sorted(Logdir(source).update().tags)
+        yield f"There is no tag {arguments.tag!r}; expected one of {shown_names(tags)}."
 
 
 def _file(given: str) -> Source:

@@ -57,7 +57,7 @@ def check_selection(contents: Contents, runs: str | None, tags: str | None) -> N
 
 def _check_match(existing: Sequence[str], expression: str, noun: str) -> None:
     if not _selected_names(existing, expression, noun):
-        raise SelectionError(f"no {noun} matches {expression!r}; there are {_shown_names(existing)}")
+        raise SelectionError(f"no {noun} matches {expression!r}; there are {shown_names(existing)}")
 
 
 def _selected_names(existing: Iterable[str], wanted: Names, noun: str) -> frozenset[str]:
@@ -81,10 +81,11 @@ def _selected_names(existing: Iterable[str], wanted: Names, noun: str) -> frozen
             raise TypeError(f"{noun}s must be strings, got {type(name).__name__} {name!r}")
     unknown = sorted(set(wanted) - set(names))
     if unknown:
-        raise SelectionError(f"there is no {noun} {unknown[0]!r}; expected names among {_shown_names(names)}")
+        raise SelectionError(f"there is no {noun} {unknown[0]!r}; expected names among {shown_names(names)}")
     return frozenset(wanted)
 
 
-def _shown_names(names: Sequence[str]) -> str:
+def shown_names(names: Sequence[str]) -> str:
+    """Return the first of some names in words, and how many more there are."""
     shown = ", ".join(map(repr, names[:_MOST_NAMES_SHOWN])) or "none"
     return f"{shown} and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else shown

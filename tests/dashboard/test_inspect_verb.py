@@ -160,6 +160,24 @@ def test_what_is_not_there(
     assert message in capsys.readouterr().err
 
 
+def test_a_file_without_events_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("hello")
+    assert main(["inspect", "--event_file", str(path)]) == 0
+    assert capsys.readouterr().err == f"{path} has no readable event: is it an event file?\n"
+
+
+def test_a_tag_that_does_not_exist_is_told(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(logdir / "run" / "events.out.tfevents.1")
+    for place in (["--logdir", str(logdir)], ["--event_file", file]):
+        assert main(["inspect", *place, "--tag", "nope", "--json"]) == 0
+        captured = capsys.readouterr()
+        assert captured.err == "There is no tag 'nope'; expected one of 'loss'.\n"
+        assert json.loads(captured.out)["tag"] == "nope"
+        assert main(["inspect", *place, "--tag", "loss"]) == 0
+        assert capsys.readouterr().err == ""
+
+
 def test_a_log_directory_and_a_file_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"^2$"):
         main(["inspect", "--logdir", "a", "--event_file", "b"])
