@@ -93,6 +93,7 @@ class AnalyzeVerb:
             help="the folder, or address such as s3://bucket/facts, that caches the results of each of several "
             "traces for the next run (default: the user's cache)",
         )
+        parser.epilog = _names_of_tables()
 
     def run(self, arguments: Namespace) -> int:
         """Print the tables, and report on standard error whether the condition holds.
@@ -167,6 +168,17 @@ class AnalyzeVerb:
         if failures:
             return UNREADABLE
         return CONDITION_HELD if any(failed) else 0
+
+
+def _names_of_tables() -> str:
+    from stepscope.profiler.analysis.report import analyses
+
+    kinds = (
+        ("", analyses("trace")),
+        (" of several traces", analyses("ranks")),
+        (" with --before", analyses("changes")),
+    )
+    return " ".join(f"Tables{words}: {', '.join(names)}." for words, names in kinds)
 
 
 def _check(arguments: Namespace) -> None:

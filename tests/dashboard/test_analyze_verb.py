@@ -36,6 +36,16 @@ def test_the_digest(path: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert name == "findings" or f"\n{name}\n" in text
 
 
+def test_the_help_lists_the_tables(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "10000")
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["analyze", "--help"])
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        f"Tables: {', '.join(analyses('trace'))}. Tables of several traces: {', '.join(analyses('ranks'))}. "
+        f"Tables with --before: {', '.join(analyses('changes'))}."
+    )
+
+
 def test_tables_as_json(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["analyze", path, "--json", "--table", "memcpys", "--table", "steps", "--fail-if", "gpu_idle > 50%"]
     assert main(arguments) == 0
