@@ -52,7 +52,7 @@ def test_raw_numbers_need_their_shape(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         (["gone.npy"], "gone.npy does not exist. Expected a TensorFlow checkpoint's .index"),
         (["folder"], "folder is a folder. Expected a TensorFlow checkpoint's .index"),
-        (["text.pt"], "text.pt is not a file of weights that can be read."),
+        (["text.pt"], "text.pt is not a supported weight file."),
         (["p.npy", "--metadata", "gone.tsv"], "--metadata gone.tsv does not exist; expected a file."),
         (["p.npy", "--sprite", "gone.png"], "--sprite gone.png does not exist; expected a file."),
     ],
