@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from stepscope.dashboard.cli.reading import add_directories, directories, printable, read_logdir, standard_output
+from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError
 
 if TYPE_CHECKING:
