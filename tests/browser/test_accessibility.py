@@ -63,7 +63,7 @@ OVERLAYS: Final = {
     "large curve": ("scalars", "#panel .act-full", ".card.full"),
     "large picture": ("images", "#panel .picture", "#large"),
     "display of meshes": ("mesh", "#mesh-display", ".mesh-display"),
-    "save a graph": ("graph", ".graph-tools-end [title^=Save]", ".beside-box"),
+    "download a graph": ("graph", ".graph-tools-end [title^=Download]", ".beside-box"),
     "display of points": ("projector", "[title='Labels, images, lines and point size']", ".beside-box"),
     "compare traces": ("timeline", "[title='Show other traces below this one, aligned']", ".beside-box"),
 }

@@ -103,7 +103,8 @@ def test_each_wheel_has_one_top_level_package_and_no_file_of_the_other(core: Bui
     of_core, of_whole = names(core.wheel), names(whole.wheel)
     assert {name.split("/")[0] for name in of_core + of_whole} == {"stepscope"}
     assert {name.split("/")[1] for name in of_core} == {
-        "__init__.py", "__main__.py", "command.py", "debug", "plugins.py", "profiler", "py.typed", "summary",
+        "__init__.py", "__main__.py", "command.py", "debug", "plugins.py", "profiler", "py.typed", "record_fields.py",
+        "summary",
     }  # fmt: skip
     assert {name.split("/")[1] for name in of_whole} == {"dashboard"}
 

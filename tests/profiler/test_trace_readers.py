@@ -136,7 +136,10 @@ def test_no_reader_of_others_takes_what_stepscopes_own_know_and_what_fails_to_lo
     for file in ("chrome.json", "stats.pb", "cache.sstrace"):
         found = stepscope(broken, "convert", file, "-o", "x.json", "--to", "chrome")
         assert "Wrote x.json: 1 slice on 1 lane" in found.stderr, found.stderr
-        assert "'taken' of stepscope-broken 1.2 (stepscope.trace_readers) failed: ValueError: another" in found.stderr
+        assert (
+            "'taken' of stepscope-broken 1.2 (stepscope.trace_readers) failed: ValueError: the name 'chrome' is taken"
+            in found.stderr
+        )
     found = stepscope(broken, "convert", "no.sniffs", "-o", "x.json")
     assert "failed: sniff: ZeroDivisionError" in found.stderr
 

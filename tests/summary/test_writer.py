@@ -374,7 +374,9 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path: Path, monkeypatch
     monkeypatch.setattr("stepscope.summary.event_file_writer.os.write", disk)
     for step in range(50):
         writer.add_scalar("t", step, step)
-    with pytest.raises(OSError, match=r"No space left on device; 48 events \(1,848 bytes\) are not in") as failure:
+    with pytest.raises(
+        OSError, match=r"No space left on device; not in the file yet: 48 events \(1,848 bytes\);"
+    ) as failure:
         writer.flush()
     assert failure.value.errno == errno.ENOSPC
     assert Path(failure.value.filename).parent == tmp_path
