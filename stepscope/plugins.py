@@ -182,6 +182,8 @@ class Extensions(Generic[Record]):
         self._loaded, self._failures = tuple(good), tuple(bad)
 
     def _record(self, plugin: Plugin, owners: Mapping[str, str]) -> Record:
+        if plugin.entry.pattern.match(plugin.entry.value) is None:
+            raise ValueError(f"the entry point is {plugin.entry.value!r}, expected 'package.module:RECORD'")
         record = plugin.entry.load()
         place, type_name = plugin.entry.value, self._type.__name__
         if isinstance(record, type) and issubclass(record, self._type):
@@ -252,7 +254,8 @@ def _is_any_in(_path: tuple[str, ...]) -> bool:
 def _sentence(error: BaseException, plugin: Plugin) -> str:
     """Return what an exception says, and where in the plug-in's own modules it was raised."""
     text = " ".join(str(error).split())[:500] or "no reason given"
-    package = plugin.entry.module.partition(".")[0]
+    # Not `EntryPoint.module`, which fails for what is no place at all.
+    package = plugin.entry.value.partition(":")[0].partition(".")[0].strip()
     places = [
         f"{frame.f_globals['__name__']}, line {line}"
         for frame, line in walk_tb(error.__traceback__)

@@ -4,9 +4,11 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Final, Literal, Union, get_args, get_origin
 
+_SIMPLE: Final = frozenset((str, int, float, bool))
 _MOST_TEXT: Final = 80
 """Maximum length of a value in a message."""
 
@@ -23,9 +25,7 @@ def check_fields(record: object, type_: type) -> None:
     Raises:
         TypeError: a field is missing or has another type; the message is one sentence.
     """
-    for name, annotation in inspect.get_annotations(type_).items():
-        if isinstance(annotation, str) or name.startswith("_"):
-            continue
+    for name, annotation in _fields(type_):
         try:
             value = getattr(record, name)
         except AttributeError:
@@ -57,12 +57,15 @@ def check_place(path: str) -> None:
 
 def _misfits(value: Any, annotation: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield each part of a value that does not fit: where it is, what it is, and the annotation of the part."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if annotation is Any:
+    kind: type = type(value)
+    if annotation is Any or (kind is annotation and kind in _SIMPLE):
         return
+    origin, arguments = _origin_and_arguments(annotation)
     if origin is ClassVar:
         yield from _misfits(value, arguments[0], place)
     elif origin in (Union, UnionType):
+        if kind in _SIMPLE and kind in arguments:
+            return
         found = [list(_misfits(value, each, place)) for each in arguments]
         if all(found):
             # What is said of a part of the value tells more than that the whole does not fit.
@@ -86,9 +89,12 @@ def _misfits(value: Any, annotation: Any, place: str) -> Iterator[tuple[str, Any
             arguments_of = (arguments[0],) * len(value)
         for number, (each, of) in enumerate(zip(value, arguments_of, strict=False)):
             yield from _misfits(each, of, f"{place}[{number}]")
-    elif _is_record(type(value)):
-        for name, of in inspect.get_annotations(type(value)).items():
-            yield from _misfits(getattr(value, name), of, f"{place}.{name}")
+    elif _is_record(kind):
+        for name, of in _fields(kind):
+            part = getattr(value, name)
+            # There may be a million records with six such fields each.
+            if not (type(part) is of and of in _SIMPLE):
+                yield from _misfits(part, of, f"{place}.{name}")
 
 
 def _is_instance(value: Any, annotation: Any, origin: Any) -> bool:
@@ -103,8 +109,21 @@ def _is_instance(value: Any, annotation: Any, origin: Any) -> bool:
     return isinstance(value, (int, float) if type_ is float else type_)
 
 
+@cache
 def _is_record(type_: type) -> bool:
     return dataclasses.is_dataclass(type_) or hasattr(type_, "_fields")
+
+
+@cache
+def _fields(type_: type) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a class that can be checked, each with its annotation."""
+    found = inspect.get_annotations(type_).items()
+    return tuple((name, of) for name, of in found if not (isinstance(of, str) or name.startswith("_")))
+
+
+@cache
+def _origin_and_arguments(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+    return get_origin(annotation), get_args(annotation)
 
 
 def _short(value: object) -> str:

@@ -330,6 +330,7 @@ def test_fields_of_a_wrong_type_are_named_when_a_record_is_loaded(tmp_path: Path
         "trace_readers": {"suffix": "mine:SUFFIX"},
         "collectors": {"place": "mine:PLACE"},
         "verbs": {"space": "mine:SPACE"},
+        "analyses": {"nowhere": "mine RECORD"},
     }
     write_distribution(tmp_path, {"mine": WRONG}, {"kinds": kinds, **others})
     done = stepscope(tmp_path, "plugins")
@@ -343,6 +344,7 @@ def test_fields_of_a_wrong_type_are_named_when_a_record_is_loaded(tmp_path: Path
         "class": "TypeError: mine:CLASS is a class, expected an instance of it: Kind()",
         "suffix": "TypeError: suffixes is '.log', expected a tuple of str",
         "place": "ValueError: path is 'mine.Place', expected 'package.module:Class'",
+        "nowhere": "ValueError: the entry point is 'mine RECORD', expected 'package.module:RECORD'",
         "space": "ValueError: its name is 'two words', expected lower-case letters, digits and hyphens",
     }
 
