@@ -188,7 +188,7 @@ def shown(value: Any, unit: str) -> str:
     if unit == "ns":
         return _scaled(value, ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")))
     if unit == "bytes":
-        return _scaled(value, ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")))
+        return _scaled(value, ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "B")))
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 

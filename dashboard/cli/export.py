@@ -143,11 +143,18 @@ class ExportVerb:
 def _read(arguments: Namespace) -> "Snapshot":
     """Read the log directories; raise UserError if ``--run`` or ``--tag`` matches nothing in them."""
     snapshot = read_logdir(arguments.logdir, keep_superseded=arguments.keep_superseded)
-    try:
+    with _naming_what_there_is(arguments):
         _choice(arguments).check(snapshot)
+    return snapshot
+
+
+@contextlib.contextmanager
+def _naming_what_there_is(arguments: Namespace) -> Iterator[None]:
+    """Raise UserError for a filter that matches nothing; it says how to list the runs and tags."""
+    try:
+        yield
     except SelectionError as error:
         raise UserError(f"{error}.\n{_listing_words(arguments)}") from error
-    return snapshot
 
 
 def _listing_words(arguments: Namespace) -> str:
@@ -305,7 +312,7 @@ def _export_parts(arguments: Namespace, table_format: TableFormat | None) -> int
     output = arguments.output if is_address(arguments.output) else str(Path(arguments.output).absolute())
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     progress = Progress(0, 0)
-    with engine_at(arguments.engine) as engine:
+    with engine_at(arguments.engine) as engine, _naming_what_there_is(arguments):
         steps = export_parts(
             from_anywhere(arguments.logdir),
             _choice(arguments),
@@ -321,6 +328,8 @@ def _export_parts(arguments: Namespace, table_format: TableFormat | None) -> int
         raise UserError(f"{output} cannot be written: {done.refused}. Expected a folder that workers may write to.")
     noun = "file" if table_format is None else "row"
     print(f"Wrote {counted(done.written, noun)} of {arguments.kind} to {output}.", file=sys.stderr)
+    if not done.written:
+        print(_nothing_words(arguments), file=sys.stderr)
     if missing := progress.parts - progress.done:
         print(f"Not in it: {counted(missing, 'event file')} of {progress.parts:,}.", file=sys.stderr)
     if done.unreadable:

@@ -54,7 +54,9 @@ class GraphVerb:
             help="the run to write to, a path below DIR (default: the name of MODEL without its extension)",
         )
         parser.add_argument(
-            "--port", type=int, default=DEFAULT_PORT, help="without --logdir: port to serve on (default: %(default)s)"
+            "--port",
+            type=int,
+            help=f"without --logdir: port to serve on (default: {DEFAULT_PORT} or, if taken, the next free one)",
         )
         parser.add_argument(
             "--open-browser", action="store_true", help="without --logdir: open the page in the default browser"

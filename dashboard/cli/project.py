@@ -47,7 +47,9 @@ class ProjectVerb:
         parser.add_argument(
             "--shape", metavar="NxD", type=size, help="points and dimensions of a FILE of raw float32 (.bytes)"
         )
-        parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port to serve on (default: %(default)s)")
+        parser.add_argument(
+            "--port", type=int, help=f"port to serve on (default: {DEFAULT_PORT} or, if taken, the next free one)"
+        )
         parser.add_argument("--open-browser", action="store_true", help="open the page in the default browser")
 
     def run(self, arguments: Namespace) -> int:

@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from stepscope.summary.snapshot import Snapshot
 
 
-def add_logdir(parser: "_ActionsContainer", *, required: bool = True) -> None:
-    """Declare ``--logdir``, which the parser returns as a list."""
-    parser.add_argument(
-        "--logdir",
-        required=required,
-        action="append",
-        metavar="[NAME:]DIR",
-        help="the directory that holds the runs: a path, also with wildcards, or an address such as s3://bucket/logs; "
-        "or one file of it; may be given several times, with names if you like",
-    )
-
-
 def add_directories(parser: ArgumentParser, options: "_ActionsContainer | None" = None) -> None:
     """Declare log directories, which may stand alone or after ``--logdir``.
 
@@ -48,7 +36,13 @@ def add_directories(parser: ArgumentParser, options: "_ActionsContainer | None" 
     parser.add_argument(
         "directory", nargs="*", metavar="LOGDIR", help="a log directory, in any form that --logdir accepts"
     )
-    add_logdir(parser if options is None else options, required=False)
+    (parser if options is None else options).add_argument(
+        "--logdir",
+        action="append",
+        metavar="[NAME:]DIR",
+        help="the directory that holds the runs: a path, also with wildcards, or an address such as s3://bucket/logs; "
+        "or one file of it; may be given several times, with names if you like",
+    )
 
 
 def directories(arguments: Namespace) -> list[str]:

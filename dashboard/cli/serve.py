@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from rich.console import Console
 from rich.markup import escape
 
-from stepscope.dashboard.cli.reading import add_logdir, check_logdirs, index_at
+from stepscope.dashboard.cli.reading import add_directories, check_logdirs, directories, index_at
 from stepscope.dashboard.cli.start import Served, Start
 from stepscope.dashboard.server.access import (
     Access,
@@ -49,17 +49,14 @@ class ServeVerb:
     """The default verb."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_logdir(parser)
+        add_directories(parser)
         self.add_server_arguments(parser)
 
     @staticmethod
     def add_server_arguments(parser: ArgumentParser) -> None:
         """Declare all server options, but not those for what to show."""
         parser.add_argument(
-            "--port",
-            type=int,
-            default=DEFAULT_PORT,
-            help="port to serve on; if taken, the next free one (default: %(default)s)",
+            "--port", type=int, help=f"port to serve on (default: {DEFAULT_PORT} or, if taken, the next free one)"
         )
         parser.add_argument(
             "--host",
@@ -133,8 +130,8 @@ class ServeVerb:
         parser.add_argument("--open-browser", action="store_true", help="open the page in the default browser")
 
     def run(self, arguments: Namespace) -> int:
-        console = steady_console()
-        return self.run_with(arguments, check_logdirs(arguments.logdir, console), console, logdirs=arguments.logdir)
+        console, given = steady_console(), directories(arguments)
+        return self.run_with(arguments, check_logdirs(given, console), console, logdirs=given)
 
     @staticmethod
     def run_with(
@@ -191,15 +188,18 @@ class ServeVerb:
         return 0
 
 
-def listen(host: str, port: int, console: Console, *, shared: bool = False) -> socket.socket:
-    """Return a socket that listens on the port, or on the next free one, and print which if it differs.
+def listen(host: str, port: int | None, console: Console, *, shared: bool = False) -> socket.socket:
+    """Return a socket that listens on the port; if it is None, on the usual port or the next free one.
 
-    With ``shared``, another program may listen on the port too, if that program has allowed it.
+    Prints which port it is if another program has the usual one. With ``shared``, another program may listen on the
+    port too, if that program has allowed it.
 
     Raises:
-        UserError: the port is out of range, the host is not an address of this machine, or none of 100 ports is free.
+        UserError: the port is taken or out of range, the host is not an address of this machine, or none of 100 ports
+            is free.
     """
-    if not 0 <= port <= 65535:
+    first = DEFAULT_PORT if port is None else port
+    if not 0 <= first <= 65535:
         raise UserError(f"--port is {port}; expected a number from 0 to 65535, such as {DEFAULT_PORT}")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
@@ -209,8 +209,7 @@ def listen(host: str, port: int, console: Console, *, shared: bool = False) -> s
         ) from error
     if shared and not hasattr(socket, "SO_REUSEPORT"):
         raise UserError("--reuse-port: this system cannot share ports; leave it out")
-    last = min(port + PORTS_TO_TRY, 65536)
-    for candidate in range(port, last):
+    for candidate in range(first, first + (PORTS_TO_TRY if port is None else 1)):
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared:
@@ -228,10 +227,12 @@ def listen(host: str, port: int, console: Console, *, shared: bool = False) -> s
                     f"--host {host} is not an address of this machine; expected localhost or 0.0.0.0"
                 ) from error
             continue
-        if candidate != port and port:
-            console.print(f"Port {port} is taken; using {candidate}.")
+        if candidate != first:
+            console.print(f"Port {first} is taken; using {candidate}.")
         return listener
-    raise UserError(f"Ports {port} to {last - 1} are all taken; choose another with --port")
+    if port is None:
+        raise UserError(f"Ports {first} to {first + PORTS_TO_TRY - 1} are all taken; choose another with --port")
+    raise UserError(f"Port {port} is taken; choose another, or leave out --port for the first free one")
 
 
 def token_for(host: str, given: str | None, *, without: bool) -> str:

@@ -9,6 +9,7 @@ from stepscope.dashboard.export.media_files import media_files
 from stepscope.dashboard.export.tables import TableFormat, write_table
 from stepscope.summary.contents import LeftOut
 from stepscope.summary.engine import Engine, Progress
+from stepscope.summary.frames.selection import no_match
 from stepscope.summary.log_parts import LogPart, cut, work_through
 from stepscope.summary.logdir_source import sources_of
 from stepscope.summary.safe_regex import Pattern
@@ -71,7 +72,7 @@ def export_parts(
         keep_superseded: whether to include points that a restart overwrote.
 
     Raises:
-        UserError: the engine cannot be used, or an expression of the choice is invalid.
+        UserError: the engine cannot be used, an expression of the choice is invalid, or its runs do not exist.
     """
     # An invalid expression is reported before anything is read.
     _ = choice.series(EMPTY_SNAPSHOT) if table_format is None else choice.table(EMPTY_SNAPSHOT)
@@ -92,9 +93,11 @@ def _of_runs(files: Iterable[FoundFile], expression: str | None) -> list[FoundFi
     found = list(files)
     if expression is None:
         return found
-    folders = list({file.path.parent for file in found})
-    matches = Pattern(expression).matches([readable(folder) for folder in folders])
-    chosen = {folder for folder, matched in zip(folders, matches, strict=True) if matched}
+    folders = sorted({file.path.parent for file in found})
+    runs = [readable(folder) for folder in folders]
+    chosen = {folder for folder, matched in zip(folders, Pattern(expression).matches(runs), strict=True) if matched}
+    if runs and not chosen:
+        raise no_match(runs, expression, "run")
     return [file for file in found if file.path.parent in chosen]
 
 

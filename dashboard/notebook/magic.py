@@ -1,6 +1,6 @@
 """The dashboard in a notebook: the magic ``%stepscope``, and the same as functions.
 
-``%load_ext stepscope`` (or ``%load_ext dashboard``), then ``%stepscope --logdir logs``. The server runs as a
+``%load_ext stepscope`` (or ``%load_ext dashboard``), then ``%stepscope logs``. The server runs as a
 separate process, reachable only from this machine by default, and ends with the kernel.
 """
 
@@ -53,7 +53,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def stepscope_magic(line: str) -> None:
-    """Show the dashboard: ``%stepscope --logdir DIR``, with the options of ``stepscope serve``, and ``--height N``."""
+    """Show the dashboard: ``%stepscope LOGDIR``, with the options of ``stepscope serve``, and ``--height N``."""
     start(line)
 
 
@@ -83,7 +83,7 @@ def list() -> None:
     for server in servers:
         print(f"port {server.port}: {shlex.join(server.arguments)} in {server.folder} (process {server.pid})")
     if not servers:
-        print("No dashboard is running. Start one with %stepscope --logdir DIR")
+        print("No dashboard is running. Start one with %stepscope LOGDIR")
 
 
 def display(port: int | None = None, height: int = DEFAULT_HEIGHT) -> None:
@@ -96,7 +96,7 @@ def display(port: int | None = None, height: int = DEFAULT_HEIGHT) -> None:
     servers = [server for server in running_servers() if port in (None, server.port)]
     if not servers:
         where = "is running" if port is None else f"that a notebook started is on port {port}"
-        print(f"No dashboard {where}. Start one with %stepscope --logdir DIR")
+        print(f"No dashboard {where}. Start one with %stepscope LOGDIR")
         return
     show(servers[-1], height, print)
 
@@ -110,7 +110,9 @@ def parse_line(line: str) -> tuple[tuple[str, ...], int]:
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise UserError(f"{line!r} is not a command line ({error}); expected one such as --logdir DIR") from error
+        raise UserError(
+            f"{line!r} is not a command line ({error}); expected one such as LOGDIR --height 900"
+        ) from error
     if words[:1] == ["serve"]:
         words = words[1:]
     height, rest = "", []
@@ -199,7 +201,8 @@ def show(server: RunningServer, height: int, echo: Callable[[str], None]) -> Non
             from IPython import display as module
 
             untyped: Any = module
-            untyped.display(untyped.HTML(iframe(server.url, height)))
+            # IPython warns of frames in its class HTML, and its own frame may not write to the clipboard.
+            untyped.display({"text/html": iframe(server.url, height), "text/plain": server.url}, raw=True)
         case _:
             assert_never(place)
 

@@ -1,4 +1,4 @@
-"""Quality of a picture: whether neighbors in the picture are neighbors in the data, and vice versa."""
+"""Quality of a projection: whether neighbors in it are neighbors in the data, and vice versa."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ class Quality:
     """Preservation of neighborhoods; 1 is perfect. The arrays are float32 [n], NaN for points not sampled."""
 
     trustworthiness: float
-    """Reduced by points that are neighbors in the picture, but far apart in the data."""
+    """Reduced by points that are neighbors in the projection, but far apart in the data."""
     continuity: float
-    """Reduced by points that are neighbors in the data, but far apart in the picture."""
+    """Reduced by points that are neighbors in the data, but far apart in the projection."""
     hit: float | None
-    """Fraction of the neighbors in the picture with the point's own label; None without labels."""
+    """Fraction of the neighbors in the projection with the point's own label; None without labels."""
     neighbors_kept: float
-    """Fraction of the nearest neighbors in the data that are nearest neighbors in the picture."""
+    """Fraction of the nearest neighbors in the data that are nearest neighbors in the projection."""
     trustworthiness_each: NDArray[np.float32]
     continuity_each: NDArray[np.float32]
     hit_each: NDArray[np.float32] | None
@@ -55,11 +55,11 @@ def quality(
     seed: int = 0,
     reported: Callable[[int, int], None] | None = None,
 ) -> Quality:
-    """Compare the ``count`` nearest neighbors of points in the data and in the picture.
+    """Compare the ``count`` nearest neighbors of points in the data and in the projection.
 
     ``T = 1 - 2 / (m k (2 n - 3 k - 1)) sum_i sum_j max(0, r(i, j) - k)`` over the k neighbors j of each rated point i
-    in the picture, with the rank r of j by its distance from i in the data; m points are rated. Continuity is the same
-    with data and picture exchanged. A point's own value uses only its own sum, so that the total is the mean.
+    in the projection, with the rank r of j by its distance from i in the data; m points are rated. Continuity is the
+    same with data and projection exchanged. A point's own value uses only its own sum, so that the total is the mean.
     Sources: Venna and Kaski 2001, "Neighborhood Preservation in Nonlinear Projection Methods"; trustworthiness and
     continuity match ``sklearn.manifold.trustworthiness`` except for points at equal distances, which are ordered by
     row, in data and picture. Neighborhood hit: Paulovich et al. 2008,
@@ -80,7 +80,7 @@ def quality(
     """
     n = len(points)
     if len(coordinates) != n or (labels is not None and len(labels) != n):
-        raise ValueError(f"{n} points, {len(coordinates)} of them in the picture; expected as many, and as many labels")
+        raise ValueError(f"{n} points, {len(coordinates)} in the projection; expected as many, and as many labels")
     if count < 1:
         raise ValueError(f"count is {count}; expected at least 1")
     rated = _rated(n, sample, seed)

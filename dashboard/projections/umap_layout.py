@@ -56,7 +56,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Curve:
-    """Strength of an edge of length d in the picture: ``1 / (1 + a d^(2 b))``."""
+    """Strength of an edge of length d in the projection: ``1 / (1 + a d^(2 b))``."""
 
     a: float
     b: float

@@ -92,34 +92,37 @@ def _definitions() -> dict[str, _Definition]:
         "input": _Definition("percent", "share of the steps' time in which only data loading runs", "input"),
         "gpu_busy": _Definition(
             "percent",
-            "share of the time between a device's first and last activity with a kernel or copy, lowest device",
+            "share of the time between a device's first and last activity with a kernel or copy; of several devices, "
+            "the lowest",
             "gpu",
         ),
         "gpu_idle": _Definition(
             "percent",
-            "share of the time between a device's first and last activity in which it was idle (the worst device)",
+            "share of the time between a device's first and last activity in which it was idle; of several devices, "
+            "the highest",
             "gpu",
         ),
         "gpu_compute": _Definition(
-            "percent", "share of that time with kernels other than communication, lowest device", "gpu"
+            "percent", "share of that time with kernels other than communication; of several devices, the lowest", "gpu"
         ),
         "gpu_utilization": _Definition(
-            "percent", "share of the steps' time in which a kernel runs, lowest device", "utilization"
+            "percent", "share of the steps' time in which a kernel runs; of several devices, the lowest", "utilization"
         ),
         "sm_efficiency": _Definition(
             "percent",
-            "share of multiprocessors in use over the steps' time, estimated from blocks, lowest device",
+            "share of multiprocessors in use over the steps' time, estimated from blocks; of several devices, "
+            "the lowest",
             "utilization",
         ),
         "occupancy": _Definition(
             "percent",
-            "achieved occupancy while kernels run, as the profiler estimates it, lowest device",
+            "achieved occupancy while kernels run, as the profiler estimates it; of several devices, the lowest",
             "utilization",
         ),
         "host_wait": _Definition("percent", "share of the streams' idle time in which the host was late", "idle"),
         "kernel_wait": _Definition("percent", "share of the streams' idle time that starting kernels took", "idle"),
         "communication_overlap": _Definition(
-            "percent", "share of communication overlapped with computation, lowest device", "overlap"
+            "percent", "share of communication overlapped with computation; of several devices, the lowest", "overlap"
         ),
         "launch_delay": _Definition("ns", "mean time from a launch's end to its activity's start", "launches"),
         "launch_delay_p95": _Definition("ns", "95th percentile of that", "launches"),

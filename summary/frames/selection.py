@@ -57,7 +57,12 @@ def check_selection(contents: Contents, runs: str | None, tags: str | None) -> N
 
 def _check_match(existing: Sequence[str], expression: str, noun: str) -> None:
     if not _selected_names(existing, expression, noun):
-        raise SelectionError(f"no {noun} matches {expression!r}; there are {shown_names(existing)}")
+        raise no_match(existing, expression, noun)
+
+
+def no_match(existing: Sequence[str], expression: str, noun: str) -> SelectionError:
+    """Return the error of an expression that matches none of the existing names, the names of ``noun``s."""
+    return SelectionError(f"no {noun} matches {expression!r}; there are {shown_names(existing)}")
 
 
 def _selected_names(existing: Iterable[str], wanted: Names, noun: str) -> frozenset[str]:

@@ -209,13 +209,22 @@ def test_the_page_has_an_address_that_a_browser_opens(host: str, url: str) -> No
     assert page_url(host, 6006) == url
 
 
-def test_port_that_is_taken() -> None:
+def test_usual_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
+        monkeypatch.setattr("stepscope.dashboard.cli.serve.DEFAULT_PORT", port)
         shown, out = console()
-        with listen("127.0.0.1", port, shown) as listener:
+        with listen("127.0.0.1", None, shown) as listener:
             assert listener.getsockname()[1] > port
             assert out.getvalue() == f"Port {port} is taken; using {listener.getsockname()[1]}.\n"
+
+
+def test_chosen_port_that_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UserError) as error:
+            listen("127.0.0.1", port, console()[0])
+    assert str(error.value) == (f"Port {port} is taken; choose another, or leave out --port for the first free one")
 
 
 def test_port_out_of_range() -> None:

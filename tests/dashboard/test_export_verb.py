@@ -377,6 +377,18 @@ def test_workers_write_chosen_runs_alone_and_no_empty_part(
     assert part.read_text().splitlines()[:2] == ["run,tag,step,wall_time,value", "a,loss,0,100.0,0.5"]
 
 
+def test_workers_that_find_no_chosen_tag_say_so(
+    logdir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "parts"
+    assert export(logdir, "--engine", "threads", "--tag", "nope", "-o", folder) == 0
+    assert capsys.readouterr().err == (
+        f"Wrote 0 rows of scalars to {folder}.\n"
+        f"{logdir} has no scalars in the runs and tags that were chosen.\n"
+        f"To list the runs and their tags: stepscope ls --logdir {logdir} --tags\n"
+    )
+
+
 def test_a_part_that_would_hold_too_much_is_divided_down_to_the_run_at_fault(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -421,6 +433,7 @@ def test_workers_write_pictures_as_they_are_written_in_one_go(tmp_path: Path) ->
         ([], "--engine needs a folder or an address to write parts to, as in -o FOLDER"),
         (["-o", "full"], "-o full exists already; expected a new or empty folder, because --engine writes parts"),
         (["-o", "parts", "--run", "("], "runs must be a regular expression"),
+        (["-o", "parts", "--run", "nope"], "no run matches 'nope'; there are 'a', 'b', 'b/hp'.\nTo list"),
     ],
 )
 def test_what_cannot_be_written_in_parts_is_refused(

@@ -55,7 +55,7 @@ class Kernel:
 
     def __init__(self, folder: Path, temporary: Path, **environment: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", KERNEL],
+            [sys.executable, "-W", "error::UserWarning:IPython.core.display", "-c", KERNEL],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -161,7 +161,7 @@ def test_the_link_is_not_the_address_of_the_log_directory() -> None:
 
 def test_the_server_ends_with_the_kernel(folder: Path) -> None:
     kernel = Kernel(folder, folder.parent / "tmp")
-    url = url_in(kernel.run("%load_ext stepscope\n%stepscope --logdir logs")[0])
+    url = url_in(kernel.run("%load_ext stepscope\n%stepscope logs")[0])
     kernel.end()
     with pytest.raises(OSError, match="refused"):
         urlopen(url)
@@ -180,7 +180,7 @@ def test_the_server_ends_with_a_kernel_that_is_killed(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("", "the following arguments are required: --logdir"),
+        ("", "no log directory is given; expected: stepscope serve LOGDIR"),
         ("--logdir logs --port 99999999", "--port is 99999999; expected a number from 0 to 65535"),
         ("--logdir logs --wrong", "--wrong is not an option of serve."),
         ("--logdir 'logs", "No closing quotation"),
@@ -221,15 +221,15 @@ def test_in_colab_its_own_proxy_shows_the_server(kernel: Kernel) -> None:
 def test_nothing_running_says_how_to_start(idle: Kernel) -> None:
     printed, _ = idle.run("from stepscope.dashboard import notebook; notebook.list(); notebook.display(port=1)")
     assert printed == (
-        "No dashboard is running. Start one with %stepscope --logdir DIR\n"
-        "No dashboard that a notebook started is on port 1. Start one with %stepscope --logdir DIR\n"
+        "No dashboard is running. Start one with %stepscope LOGDIR\n"
+        "No dashboard that a notebook started is on port 1. Start one with %stepscope LOGDIR\n"
     )
 
 
 @pytest.mark.parametrize(
     ("line", "arguments", "height"),
     [
-        ("--logdir logs", ("--logdir", "logs"), 800),
+        ("logs", ("logs",), 800),
         ("serve --logdir 'my logs' --height=500", ("--logdir", "my logs"), 500),
         ("--height 600 --logdir a --logdir b", ("--logdir", "a", "--logdir", "b"), 600),
     ],

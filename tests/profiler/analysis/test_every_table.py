@@ -59,7 +59,8 @@ def test_figures_of_what_is_left_and_of_the_worst_device_say_so() -> None:
     assert [DEFINITIONS[name].meaning for name in ("kernel", "other", "gpu_idle", "memory_peak")] == [
         "share of the mean step in kernels",
         "share of the mean step that no category explains",
-        "share of the time between a device's first and last activity in which it was idle (the worst device)",
+        "share of the time between a device's first and last activity in which it was idle; of several devices, "
+        "the highest",
         "peak memory of a device, or of the host if there is no device",
     ]
 

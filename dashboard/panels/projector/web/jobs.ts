@@ -43,7 +43,7 @@ export class Job {
   readonly onFrame: (frame: Frame) => void;
   key = "";
   frame: Frame | null = null;
-  /** The points in the picture; null for all. */
+  /** The points in the projection; null for all. */
   rows: Uint32Array | null = null;
   losses: [iteration: number, loss: number][] = [];
   updates = 0;

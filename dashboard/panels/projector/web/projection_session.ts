@@ -224,7 +224,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
       this.shownIndex = job.index;
       this.showFrame(frame, { glide: other || job.updates === 1, keepCamera: keepCamera || job.updates > 1 });
       this.setQuality(null);
-      // Neighbors in the picture are now those of another one; while it moves, they are left alone.
+      // Neighbors in the projection are now those of another one; while it moves, they are left alone.
       if (this.state.space === "picture" && this.focus >= 0 && (job.ended || this.nearest?.space !== "picture")) {
         void this.findNearest();
       }

@@ -16,14 +16,14 @@ export interface Measured {
   sampled: number | null;
   /** The column whose categories count as hits. */
   column: string;
-  /** Values for each point, by the names of `TRUST`; NaN for points not in the picture. */
+  /** Values for each point, by the names of `TRUST`; NaN for points not in the projection. */
   points: Partial<Record<string, Float32Array>>;
 }
 export type Quality = { state: "running"; progress: number } | { state: "failed"; message: string } | Measured;
 
 /**
  * Reads the answer once the measuring is done.
- * @param rows of the points in the picture; null for all
+ * @param rows of the points in the projection; null for all
  * @param count of all points
  */
 export function qualityOf(
