@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from stepscope.summary import SummaryWriter
 from tests.browser.chromium import PATIENCE_MS, slowed
-from tests.browser.conftest import CALLBACKS, hold_back
+from tests.browser.conftest import CALLBACKS, hold_back, wait_until
 from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser
@@ -177,6 +177,39 @@ def test_a_tab_that_a_busy_server_did_not_open_is_asked_for_once_more(page: Page
     page.clock.fast_forward(1_000)
     expect(page.locator(".health-panel")).to_be_visible()
     expect(panel).not_to_have_attribute("data-waits", re.compile("."))
+
+
+def test_what_fails_again_and_again_is_said_until_it_does_not(page: Page, server: Server) -> None:
+    page.clock.install()
+    page.goto(server.url)
+    expect_curves(page)
+    failures = 0
+
+    def fail(route: Route) -> None:
+        nonlocal failures
+        if '"output":"..runs-listing.data' in (route.request.post_data or ""):
+            failures += 1
+            route.fulfill(status=500)
+        else:
+            route.fallback()
+
+    page.route(CALLBACKS, fail)
+    page.get_by_role("tab", name="Health").click()
+    expect(page.locator("#panel")).to_have_attribute("data-waits", "Health could not be opened, retrying…")
+    alert = page.locator("#failing")
+    # One failure that a retry mends would not be worth a message.
+    expect(alert).to_have_count(0)
+    page.clock.fast_forward(1_000)
+    expect(alert).to_have_text("Part of the page could not be updated, retrying…The output of stepscope says why.Retry")
+    seen = failures
+    alert.get_by_role("button", name="Retry").click()
+    wait_until(page, lambda: failures > seen, "another try")
+    expect(alert).to_be_visible()
+    page.unroute_all()
+    alert.get_by_role("button", name="Retry").click()
+    expect(page.locator(".health-panel")).to_be_visible()
+    page.clock.fast_forward(70_000)
+    expect(alert).to_have_count(0)
 
 
 def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server, logdir: Path) -> None:

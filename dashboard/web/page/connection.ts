@@ -1,4 +1,4 @@
-// What the page shows while its server is unreachable, and how it recovers what it missed meanwhile.
+// What the page shows while its server is unreachable or fails, and how it recovers what it missed meanwhile.
 import { onFailedCallback } from "../core/dash.ts";
 import { make } from "../core/dom.ts";
 import { onLostScript } from "../core/lost_scripts.ts";
@@ -21,6 +21,11 @@ let waiting = 0;
 let lacksScripts = false;
 let counting = 0;
 let banner: HTMLElement | null = null;
+let pause = 0;
+let failedAt = -Infinity;
+let asking = 0;
+let recovering = 0;
+let failing: HTMLElement | null = null;
 
 function shows(lostAt: number): HTMLElement {
   const since = make("span", { className: "since", "aria-hidden": "true" });
@@ -29,7 +34,7 @@ function shows(lostAt: number): HTMLElement {
   counting = window.setInterval(count, 1000);
   return make(
     "div",
-    { id: "disconnected", role: "alert" },
+    { id: "disconnected", className: "server-alert", role: "alert" },
     make("strong", {}, "Disconnected, retrying…"),
     since,
     make("span", {}, "Is stepscope still running?"),
@@ -40,6 +45,8 @@ function shows(lostAt: number): HTMLElement {
 live.onConnection((lostAt) => {
   clearTimeout(waiting);
   clearInterval(counting);
+  // What failed is requested again once the connection is back.
+  showFailing(false);
   const hadFocus = banner?.contains(document.activeElement);
   banner?.remove();
   banner = null;
@@ -75,19 +82,40 @@ onLostScript(() => {
   setTimeout(beginAnew, NOTICED_MS);
 });
 
-let pause = 0;
-let failedAt = -Infinity;
-let asking = 0;
+function showFailing(isFailing: boolean) {
+  if (isFailing === (failing !== null)) return;
+  failing?.remove();
+  failing = null;
+  if (!isFailing) return;
+  failing = make(
+    "div",
+    { id: "failing", className: "server-alert", role: "alert" },
+    make("strong", {}, "Part of the page could not be updated, retrying…"),
+    make("span", {}, "The output of stepscope says why."),
+    retryButton(askNow),
+  );
+  document.body.append(failing);
+}
+
+function askNow() {
+  clearTimeout(asking);
+  asking = 0;
+  view.askAgain();
+  // Which requests repeat the failed one is unknown: it has recovered if none fails for a while.
+  clearTimeout(recovering);
+  recovering = window.setTimeout(showFailing, 2 * pause + NOTICED_MS, false);
+}
 
 // The source of the request is unknown: cards retry on their own, but nothing else does for the frame and the open tab.
 onFailedCallback(() => {
   // A restored connection requests everything again.
   if (asking || !live.isConnected) return;
+  clearTimeout(recovering);
   const now = performance.now();
-  pause = now - failedAt > 2 * LONGEST_PAUSE_MS ? FIRST_PAUSE_MS : Math.min(2 * pause, LONGEST_PAUSE_MS);
+  const isFirst = now - failedAt > 2 * LONGEST_PAUSE_MS;
+  pause = isFirst ? FIRST_PAUSE_MS : Math.min(2 * pause, LONGEST_PAUSE_MS);
   failedAt = now;
-  asking = window.setTimeout(() => {
-    asking = 0;
-    view.askAgain();
-  }, pause);
+  // A failure that is over at once is not worth a message.
+  if (!isFirst) showFailing(true);
+  asking = window.setTimeout(askNow, pause);
 });
