@@ -22,7 +22,7 @@ from stepscope.profiler.capture_request import MOST_REQUEST_BYTES, CaptureReques
 from stepscope.profiler.capture_routes import OTHER_ROUTES, RefusalError
 from stepscope.profiler.process import AlreadyStartedError
 from stepscope.profiler.session import Recording
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 
 _MOST_CONNECTIONS: Final = 32
 _MOST_DRAINED: Final = 1 << 20
@@ -202,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             raise
         except OSError as error:
-            raise RefusalError(507, f"the recording cannot be written here: {error.strerror or error}.") from error
+            raise RefusalError(507, f"the recording cannot be written here: {reason_of(error)}.") from error
 
     def _record_into(self, archive: IO[bytes], request: CaptureRequest) -> None:
         if not self.server.turn.acquire(blocking=False):

@@ -16,7 +16,7 @@ from typing import IO, Any, Final, Literal
 from stepscope.profiler.capture_files import MOST_ANSWER_BYTES, AnswerError, CapturedFiles, printable, unpack
 from stepscope.profiler.capture_request import DEFAULT_PORT, CaptureRequest, request_bytes
 from stepscope.summary.counts import counted
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 
 Phase = Literal["connecting", "recording", "receiving", "writing"]
 """The phase of a capture: reaching the process, waiting while it records, reading its answer, or writing the files."""
@@ -197,7 +197,7 @@ class Client:
         except AnswerError as error:
             raise CaptureError("answer", f"the answer of {self.address} cannot be used: {error}.") from error
         except OSError as error:
-            raise CaptureError("files", f"nothing can be written to {logdir}: {error.strerror or error}.") from error
+            raise CaptureError("files", f"nothing can be written to {logdir}: {reason_of(error)}.") from error
 
     def _ask(
         self,
@@ -254,7 +254,7 @@ class Client:
         elif isinstance(error, TimeoutError):
             reason = f"{self.address} cannot be reached within {CONNECT_S:g} s"
         else:
-            reason = f"{self.address} cannot be reached: {getattr(error, 'strerror', None) or error}"
+            reason = f"{self.address} cannot be reached: {reason_of(error)}"
         return CaptureError("unreachable", f"{reason}. Expected a program that has called {_start(self.address)}.")
 
     def _no_server(self) -> CaptureError:
@@ -352,6 +352,6 @@ def check_writable(logdir: Path) -> None:
             pass
     except OSError as error:
         raise UserError(
-            f"nothing can be written to {logdir}: {error.strerror or error}. Expected a directory that may be written "
+            f"nothing can be written to {logdir}: {reason_of(error)}. Expected a directory that may be written "
             "to, or a place where one can be made."
         ) from error

@@ -22,7 +22,7 @@ from stepscope.profiler.capture_request import DEFAULT_PORT
 from stepscope.profiler.collectors.own_thread import end_left
 from stepscope.profiler.collectors.registry import all_collectors
 from stepscope.profiler.tokens import SHORTEST_TOKEN
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _STOP_PATIENCE_S: Final = 10.0
@@ -102,7 +102,7 @@ def start(port: int = DEFAULT_PORT, *, host: str = "127.0.0.1", token: str | Non
         http = CaptureHttpServer(family, (address, port), _host_names(host, address), token, status)
     except OSError as error:
         raise UserError(
-            f"the profiler's server cannot listen on {host}, port {port}: {error.strerror or error}. Choose another "
+            f"the profiler's server cannot listen on {host}, port {port}: {reason_of(error)}. Choose another "
             "port, or 0 for one that is free."
         ) from error
     return Server(http)

@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from stepscope.profiler.collectors.base import ArgumentValue, Lane, Record
 from stepscope.profiler.collectors.devices import COPY_CATEGORIES, Origin, copy_name, device_label, origins_of_launches
 from stepscope.summary.bounded_messages import TooManyPartsError, parse
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
@@ -49,7 +49,7 @@ def load_step_stats(path: str | Path) -> StepStats:
         content = Path(path).read_bytes()
     except OSError as error:
         raise UserError(
-            f"{path} cannot be read: {error.strerror or error}. Expected a file with a StepStats or RunMetadata."
+            f"{path} cannot be read: {reason_of(error)}. Expected a file with a StepStats or RunMetadata."
         ) from error
     return parse_step_stats(content, name=str(path))
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.storage import Folder, LocalFolder, RemoteFolder, folder_at
 
 TRACE_SUFFIX = ".trace.json.gz"
@@ -26,7 +26,7 @@ def writable_folder(place: str | os.PathLike[str], purpose: str) -> Folder:
         folder.make()
     except OSError as error:
         raise UserError(
-            f"{purpose} into {place}: {error.strerror}. Expected a directory, or a place where one can be made."
+            f"{purpose} into {place}: {reason_of(error)}. Expected a directory, or a place where one can be made."
         ) from error
     except (ValueError, ImportError) as error:
         raise UserError(

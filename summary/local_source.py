@@ -12,6 +12,7 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, NamedTuple
 
+from stepscope.summary.errors import reason_of
 from stepscope.summary.source import Changes, FoundFile
 
 _MOST_WAYS: Final = 16
@@ -111,7 +112,7 @@ class LocalSource:
             if error.errno in _NOTHING_THERE:
                 self._seen.clear()
             else:
-                self._unlisted[PurePosixPath()] = _reason(error)
+                self._unlisted[PurePosixPath()] = reason_of(error)
             yield from [file for seen in self._seen.values() for file in seen.files if self._is_deep_enough(file)]
             return
         stirred = None if changed is None else {*changed, *map(os.path.dirname, changed)}
@@ -271,7 +272,7 @@ class LocalSource:
                 is_folder, is_file = entry.is_dir(), entry.is_file()
             except OSError as error:
                 if error.errno not in _NOTHING_THERE:
-                    problem = problem or f"{entry.name} cannot be accessed: {_reason(error)}"
+                    problem = problem or f"{entry.name} cannot be accessed: {reason_of(error)}"
                     if known is not None:
                         files += [file for file in known.files if file.path.name == entry.name]
                         folders += [below for below in known.folders if below.path == entry.path]
@@ -303,7 +304,7 @@ class LocalSource:
             return None
         now = self._clock()
         kept = known if known is not None else _Seen(folder, 0, False, [], [], now, now)
-        kept.problem = _reason(error)
+        kept.problem = reason_of(error)
         return kept
 
     def _is_deep_enough(self, file: FoundFile) -> bool:
@@ -380,7 +381,3 @@ def _is_gone(path: str, error: OSError) -> bool:
         return os.path.basename(path) not in os.listdir(os.path.dirname(path)) or not os.path.isdir(path)
     except OSError as error_above:
         return error_above.errno in _NOTHING_THERE
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)

@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from stepscope.summary import index_lists
+from stepscope.summary.errors import reason_of
 from stepscope.summary.index_files import IndexFolder, Segment, is_segment_name
 from stepscope.summary.index_lists import IndexedFile, SegmentFiles
 from stepscope.summary.packed_points import Packer
@@ -208,7 +209,7 @@ class LogIndex:
         try:
             write()
         except OSError as error:
-            self.refused = error.strerror or str(error)
+            self.refused = reason_of(error)
             _log.warning("nothing is kept, as the index at %s cannot be written: %s", self.address, self.refused)
 
     def _write(self, files: Iterable[IndexedFile]) -> bool:

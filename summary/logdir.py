@@ -17,6 +17,7 @@ from stepscope.summary.collections_off import putting_aside
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.companions import Companions, is_event_file, runs_of_dumps
 from stepscope.summary.contents import Companion, FileHealth
+from stepscope.summary.errors import reason_of
 from stepscope.summary.indexed_runs import IndexedRuns
 from stepscope.summary.kept_files import KeptFiles
 from stepscope.summary.local_source import LocalSource
@@ -285,7 +286,7 @@ class Logdir:
                 self._kept.read(file)
             file.error = ""
         except OSError as error:
-            file.error = error.strerror or str(error)
+            file.error = reason_of(error)
 
     def _commit(self, companions: tuple[Companion, ...], *, loading: bool) -> Snapshot:
         before = self._snapshot

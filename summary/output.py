@@ -11,6 +11,7 @@ from typing import Final
 
 from stepscope.summary.backlog import Backlog, Piece
 from stepscope.summary.counts import counted
+from stepscope.summary.errors import reason_of
 from stepscope.summary.proto.event_pb2 import Event, SourceMetadata
 from stepscope.summary.records import frame
 from stepscope.summary.storage import AppendFile, Folder
@@ -121,7 +122,7 @@ class Output:
         """Return an OSError that reports how much is waiting, if anything is; return any other error unchanged."""
         if not isinstance(error, OSError) or not self._backlog.size:
             return error
-        reason = error.strerror or str(error)
+        reason = reason_of(error)
         reported = OSError(
             error.errno or errno.EIO,
             f"{reason}; not in the file yet: {self._backlog.unseen(self._file)}; the next call will retry",

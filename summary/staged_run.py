@@ -14,6 +14,7 @@ import numpy as np
 from stepscope.summary.blob_cache import BlobCache
 from stepscope.summary.contents import Damage, FileHealth
 from stepscope.summary.counts import counted
+from stepscope.summary.errors import reason_of
 from stepscope.summary.event_file import EventFile, FileState
 from stepscope.summary.packed_points import PackedPoints
 from stepscope.summary.payload_locations import Content
@@ -62,7 +63,7 @@ class StagedFile:
         try:
             self.events.points  # noqa: B018
         except OSError as error:
-            self.error = error.strerror or str(error)
+            self.error = reason_of(error)
             self.cached_bytes = 0
 
 

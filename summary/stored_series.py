@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
 
 from stepscope.summary.blob_cache import BlobCache
+from stepscope.summary.errors import reason_of
 from stepscope.summary.kinds.base import Payload, PayloadError
 from stepscope.summary.payload_locations import Content
 from stepscope.summary.points import Part, TagState
@@ -166,9 +167,7 @@ class StoredSeries(LazySeries):
         try:
             yield
         except OSError as error:
-            raise PayloadError(
-                f"the points of {tag!r} of {self._run!r} cannot be read: {error.strerror or error}"
-            ) from error
+            raise PayloadError(f"the points of {tag!r} of {self._run!r} cannot be read: {reason_of(error)}") from error
 
     def picture(self, tag: str) -> Columns | None:
         """Return a few points that look like all points of a tag; None if they are no faster to get.

@@ -10,7 +10,7 @@ from zlib_ng import zlib_ng
 
 from stepscope.profiler.trace import Trace
 from stepscope.summary.counts import counted
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.storage import folder_at
 
@@ -58,7 +58,7 @@ class ConvertVerb:
         try:
             folder_at(folder if "://" in folder else path.parent).replace(name or path.name, content)
         except (OSError, ValueError, ImportError) as error:
-            reason = getattr(error, "strerror", None) or error
+            reason = reason_of(error)
             raise UserError(
                 f"{arguments.output} cannot be written: {reason}. Expected a file in a directory that may be "
                 "written to."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stepscope.dashboard.cli.reading import standard_output
 from stepscope.summary.counts import counted
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.graphs.files import binary_of, graph_def_of, load_graph_file, text_of, unknown_fields
 
 STANDARD_OUTPUT = "-"
@@ -79,7 +79,7 @@ def _write(path: str, content: bytes) -> None:
     try:
         Path(path).write_bytes(content)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = reason_of(error)
         raise UserError(
             f"{path} cannot be written: {reason}. Expected a file in a directory that exists and may be written to."
         ) from error

@@ -9,7 +9,7 @@ from stepscope.dashboard.cli.reading import check_logdirs
 from stepscope.dashboard.cli.serve import ServeVerb
 from stepscope.dashboard.server.steady_output import steady_console
 from stepscope.dashboard.server.temporary_folders import OwnedFolder
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 
 SAMPLES: Final = Path(__file__).parent.parent / "sample_logs"
 """Runs of small networks that learn to classify digits, with everything that the dashboard shows."""
@@ -68,4 +68,4 @@ def put_samples(folder: Path) -> None:
             )
         shutil.copytree(SAMPLES, folder / NAME)
     except OSError as error:
-        raise UserError(f"The sample logs cannot be written to {folder}: {error.strerror or error}.") from error
+        raise UserError(f"The sample logs cannot be written to {folder}: {reason_of(error)}.") from error

@@ -30,7 +30,7 @@ from stepscope.summary.companions import is_event_file
 from stepscope.summary.contents import LARGEST_FRAME
 from stepscope.summary.counts import counted
 from stepscope.summary.engine import Progress, engine_at
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.frames.selection import SelectionError
 from stepscope.summary.storage import is_address
 
@@ -250,7 +250,7 @@ def _writable(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(
-            f"{path} cannot be written: {error.strerror or error}. Expected a file in a directory that exists and may "
+            f"{path} cannot be written: {reason_of(error)}. Expected a file in a directory that exists and may "
             "be written to."
         ) from error
 

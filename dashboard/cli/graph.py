@@ -13,7 +13,7 @@ from stepscope.dashboard.cli.start import Served
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.steady_output import steady_console
 from stepscope.summary.counts import counted
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.graphs.dispatch import graph_of_file, keras_json_of_file
 from stepscope.summary.graphs.from_keras import graph_from_keras
@@ -93,7 +93,7 @@ def _write(event: Event, logdir: str, name: str) -> Folder:
         writer.add_event(event)
         writer.close()
     except (OSError, ValueError, ImportError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = reason_of(error)
         raise UserError(
             f"--logdir {logdir} cannot be written: {reason}. Expected a log directory that may be written to."
         ) from error

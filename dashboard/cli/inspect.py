@@ -20,7 +20,7 @@ from stepscope.dashboard.cli.reading import (
     standard_output,
 )
 from stepscope.summary.debugger.digest import DebugDigest, digests, text_of_digests
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.frames.selection import shown_names
 from stepscope.summary.inspection import Inspected, SingleFile, inspect, text_of, text_of_files
 from stepscope.summary.logdir import Logdir
@@ -79,7 +79,7 @@ def _file(given: str) -> Source:
         with source.open(SingleFile.PATH, 0) as stream:
             stream.read(1)
     except (OSError, RuntimeError, ValueError, ImportError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = reason_of(error)
         raise UserError(f"--event_file {given} cannot be read: {reason}. Expected an event file.") from error
     return source
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from stepscope.summary.counts import counted
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.logdir_source import absent_addresses, named_logdir, sources_of
 from stepscope.summary.source import Source
 from stepscope.summary.storage import is_address
@@ -113,7 +113,7 @@ def _check_folder(given: str, waiting: Console | None) -> None:
         _look_at_folder(given, waiting)
     except (OSError, RuntimeError) as error:
         # RuntimeError: the home directory of "~name" is not known.
-        reason = getattr(error, "strerror", None) or error
+        reason = reason_of(error)
         raise UserError(
             f"{given} cannot be read: {reason}; expected a directory that holds runs.\n"
             "Check the path and the rights to it."

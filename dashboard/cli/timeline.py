@@ -10,7 +10,7 @@ from typing import get_args
 from stepscope.dashboard.cli.reading import standard_output
 from stepscope.profiler.step_stats import load_step_stats
 from stepscope.profiler.timeline import OpTime, chrome_trace
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 
 STANDARD_OUTPUT = "-"
 
@@ -85,7 +85,7 @@ def _write(output: str, content: bytes) -> None:
         path.write_bytes(gzip.compress(content, compresslevel=6) if path.suffix == ".gz" else content)
     except OSError as error:
         raise UserError(
-            f"{path} cannot be written: {error.strerror or error}. Expected a file in a directory that exists and "
+            f"{path} cannot be written: {reason_of(error)}. Expected a file in a directory that exists and "
             "may be written to."
         ) from error
 

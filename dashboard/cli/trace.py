@@ -8,7 +8,7 @@ from stepscope.dashboard.cli.serve import ServeVerb
 from stepscope.dashboard.server.steady_output import steady_console
 from stepscope.dashboard.traces.folders import is_trace_file, traces_at
 from stepscope.profiler.traces.registry import formats_in_words
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.storage import is_address
 
 
@@ -46,6 +46,6 @@ def _check(file: str) -> None:
     try:
         is_trace = is_trace_file(Path(file))
     except OSError as error:
-        raise UserError(f"{file} cannot be read: {error.strerror or error}. Expected the file of a trace.") from error
+        raise UserError(f"{file} cannot be read: {reason_of(error)}. Expected the file of a trace.") from error
     if not is_trace:
         raise UserError(f"{file} is not a trace. Expected {formats_in_words()}")

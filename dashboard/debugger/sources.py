@@ -18,6 +18,7 @@ from stepscope.dashboard.tensorboard.dumps import DumpCache, DumpUnavailableErro
 from stepscope.summary.debugger.listing import DumpSource, dump_sources, has_dumps
 from stepscope.summary.debugger.model import DebugData
 from stepscope.summary.debugger.recordings import RecordedData, has_recording, may_have_recording, read_recording
+from stepscope.summary.errors import reason_of
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import Run
 from stepscope.summary.snapshot import Snapshot
@@ -124,7 +125,7 @@ class DebugCache(OpenedCache[DebugSource, OpenedDebug]):
         except DumpUnavailableError as error:
             raise DebugUnavailableError(str(error)) from error
         except (OSError, PayloadError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = reason_of(error)
             raise DebugUnavailableError(f"{source.label} cannot be read: {reason}.") from error
         with self._latest_lock:
             self._latest[source.id] = opened

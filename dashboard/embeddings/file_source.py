@@ -17,6 +17,7 @@ from stepscope.summary.checkpoints.base import Checkpoint, CheckpointError, Open
 from stepscope.summary.checkpoints.dispatch import EXPECTED, open_checkpoint
 from stepscope.summary.checkpoints.elements import read_floats
 from stepscope.summary.checkpoints.numpy_files import NumpyArchive
+from stepscope.summary.errors import reason_of
 from stepscope.summary.source import read_up_to
 from stepscope.summary.vector_table_rules import VectorTableError
 from stepscope.summary.vector_tables import TABLE_SUFFIXES, read_vector_table
@@ -92,7 +93,7 @@ def read_file_points(open_file: OpenFile, name: str, tensor: str, about: FileAbo
     except (CheckpointError, VectorTableError) as error:
         raise EmbeddingUnavailableError(str(error)) from error
     except OSError as error:
-        raise EmbeddingUnavailableError(f"{name} cannot be read: {error.strerror or error}.") from error
+        raise EmbeddingUnavailableError(f"{name} cannot be read: {reason_of(error)}.") from error
     return _with_files(read, about)
 
 
@@ -149,7 +150,7 @@ def _beside(path: str, kind: str) -> tuple[bytes | None, list[Problem]]:
             content = read_up_to(stream, LARGEST_FILE_BESIDE + 1)
     except OSError as error:
         name = PurePosixPath(path).name
-        return None, [Problem(kind, f"The {kind} file {name} cannot be read: {error.strerror or error}.", 1)]
+        return None, [Problem(kind, f"The {kind} file {name} cannot be read: {reason_of(error)}.", 1)]
     if len(content) > LARGEST_FILE_BESIDE:
         return None, [Problem(kind, f"The {kind} file is larger than {LARGEST_FILE_BESIDE:,} bytes.", 1)]
     return content, []

@@ -19,6 +19,7 @@ from stepscope.dashboard.embeddings.point_files import PointFiles
 from stepscope.dashboard.embeddings.processes import WorkerProcess
 from stepscope.dashboard.embeddings.results import ResultFiles
 from stepscope.dashboard.embeddings.worker_protocol import Arrays
+from stepscope.summary.errors import reason_of
 
 MOST_RUNNING: Final = 2
 MOST_PREPARING: Final = 2
@@ -425,8 +426,6 @@ def _sentence_of(error: Exception) -> str:
     if isinstance(error, ValueError):
         return _failure("value", str(error))
     if isinstance(error, OSError):
-        return (
-            f"The points cannot be written to the temporary folder ({error.strerror or error}). Free some space there."
-        )
+        return f"The points cannot be written to the temporary folder ({reason_of(error)}). Free some space there."
     _log.error("a computation of the projector failed", exc_info=error)
     return _failure("error", f"{type(error).__name__}: {error}")

@@ -9,6 +9,7 @@ from stepscope.dashboard.export.media_files import media_files
 from stepscope.dashboard.export.tables import TableFormat, write_table
 from stepscope.summary.contents import LeftOut
 from stepscope.summary.engine import Engine, Progress
+from stepscope.summary.errors import reason_of
 from stepscope.summary.frames.selection import no_match
 from stepscope.summary.log_parts import LogPart, cut, work_through
 from stepscope.summary.logdir_source import sources_of
@@ -124,5 +125,5 @@ def _export_part(work: _Work) -> Exported:
                 write_table(frame, work.table_format, content)
                 folder.replace(f"part-{work.logs.name}.{work.table_format}", content.getvalue())
     except OSError as error:
-        return Exported(0, LeftOut(), refused=error.strerror or str(error))
+        return Exported(0, LeftOut(), refused=reason_of(error))
     return Exported(written, snapshot.left_out, tuple(unreadable))

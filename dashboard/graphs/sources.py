@@ -13,6 +13,7 @@ from stepscope.dashboard.graphs.records import GraphModel
 from stepscope.dashboard.graphs.tree import Tree, tree_of
 from stepscope.dashboard.server.opened_cache import OpenedCache
 from stepscope.dashboard.tensorboard.graphs import is_known
+from stepscope.summary.errors import reason_of
 from stepscope.summary.event_file import RUN_GRAPH_TAG
 from stepscope.summary.graphs.from_keras import graph_from_keras
 from stepscope.summary.graphs.functions import graph_of_functions
@@ -127,7 +128,7 @@ def read_graph(source: GraphSource) -> GraphDef:
             case _:
                 assert_never(source.kind)
     except (OSError, IndexError, PayloadError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = reason_of(error)
         raise GraphUnavailableError(
             f"The graph {source.label!r} of run {source.run!r} cannot be read: {reason}."
         ) from error

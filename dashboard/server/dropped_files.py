@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from stepscope.dashboard.server.numbers import file_size
 from stepscope.dashboard.server.temporary_folders import OwnedFolder
 from stepscope.summary.counts import counted
+from stepscope.summary.errors import reason_of
 
 LARGEST_UPLOAD: Final = 1 << 30
 """Maximum bytes of one file."""
@@ -94,7 +95,7 @@ class Upload(Generic[R]):
                 left = left[self._file.write(left) or 0 :]
         except OSError as error:
             self.abort()
-            raise UploadError(f"The file cannot be kept: {error.strerror or error}.") from error
+            raise UploadError(f"The file cannot be kept: {reason_of(error)}.") from error
         except UploadError:
             self.abort()
             raise
@@ -110,7 +111,7 @@ class Upload(Generic[R]):
             return self._finish(self)
         except OSError as error:
             discard(self.path)
-            raise UploadError(f"The file cannot be kept: {error.strerror or error}.") from error
+            raise UploadError(f"The file cannot be kept: {reason_of(error)}.") from error
         finally:
             self._ended(self)
 
@@ -191,7 +192,7 @@ class DroppedFiles(Generic[K]):
                 self._arriving[upload] = 0
                 return upload
         except OSError as error:
-            raise UploadError(f"There is no room for the file: {error.strerror or error}.") from error
+            raise UploadError(f"There is no room for the file: {reason_of(error)}.") from error
 
     def _reserve(self, upload: Upload[Any], size: int) -> None:
         """Count bytes that are about to be written; the oldest files make room for them."""

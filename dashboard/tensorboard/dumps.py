@@ -7,6 +7,7 @@ from typing import Final
 from stepscope.dashboard.server.opened_cache import OpenedCache
 from stepscope.summary.debugger.listing import DumpSource
 from stepscope.summary.debugger.tfdbg import Following, NoDumpError, TfdbgDump
+from stepscope.summary.errors import reason_of
 
 MOST_OPENED: Final = 3
 MOST_BYTES: Final = 200_000_000
@@ -41,7 +42,7 @@ class DumpCache(OpenedCache[DumpSource, TfdbgDump]):
         try:
             return following.update(source.sizes)
         except (OSError, NoDumpError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = reason_of(error)
             raise DumpUnavailableError(f"The dump of run {source.title!r} cannot be read: {reason}") from error
         finally:
             self._forget()

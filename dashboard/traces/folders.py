@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from stepscope.profiler.traces.registry import begins_as_trace, formats_in_words, trace_endings, trace_suffixes
 from stepscope.summary.contents import Companion
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.recognition import BEGINNING, Recognizer
 from stepscope.summary.source import readable
 from stepscope.summary.storage import is_address
@@ -104,8 +104,7 @@ def traces_at(given: str, most: int = MOST_OF_A_FOLDER) -> list[str]:
         found = _traces_in(Path(given), os.listdir(given)) or _traces_below(Path(given), most)
     except OSError as error:
         raise UserError(
-            f"{shown} cannot be listed: {error.strerror or error}. "
-            "Expected a folder that may be read, or the file of a trace."
+            f"{shown} cannot be listed: {reason_of(error)}. Expected a folder that may be read, or the file of a trace."
         ) from error
     if not found:
         raise UserError(f"{shown} is a folder without traces. Expected one with {formats_in_words()}")
@@ -133,7 +132,7 @@ def remote_traces(address: str) -> list[str]:
         found = file_system.find(path) if file_system.isdir(path) else None
     # File systems of fsspec raise whatever their underlying libraries raise.
     except Exception as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = reason_of(error)
         raise UserError(f"{address} cannot be listed: {reason}. Expected a trace, or a folder of traces.") from error
     if found is None:
         return [address]

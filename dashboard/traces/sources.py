@@ -17,6 +17,7 @@ from stepscope.profiler.lod import LevelOfDetail, extent_ns
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import KERNELS, TraceError, read_trace, trace_of_step_stats
 from stepscope.summary.contents import Companion
+from stepscope.summary.errors import reason_of
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import Series
 from stepscope.summary.snapshot import Snapshot
@@ -192,7 +193,7 @@ def read_source(source: TraceSource) -> Trace:
     except TraceError as error:
         raise TraceUnavailableError(str(error)) from error
     except (OSError, IndexError, PayloadError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = reason_of(error)
         raise TraceUnavailableError(f"{source.label} of run {source.run!r} cannot be read: {reason}.") from error
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from stepscope.profiler.analysis.rank_facts import RankFacts, rank_facts
 from stepscope.profiler.traces import TraceError, load_trace
+from stepscope.summary.errors import reason_of
 from stepscope.summary.storage import is_address
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "crc32c", "mtime", "LastModified", "last_modified", "updated", "created")
@@ -47,7 +48,7 @@ def trace_file(address: str) -> TraceFile:
         raise
     # File systems of fsspec raise whatever their underlying libraries raise.
     except Exception as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = reason_of(error)
         raise TraceError(f"{address} cannot be read: {reason}. Expected the file of a trace.") from error
 
 

@@ -23,6 +23,7 @@ import msgspec
 from stepscope.profiler.analysis.rank_facts import FACT_TABLES, VERSION, FactTable, RankFacts
 from stepscope.profiler.ranks.files import TraceFile, common_folder
 from stepscope.summary.cache_folder import cache_folder
+from stepscope.summary.errors import reason_of
 from stepscope.summary.records import crc32c
 from stepscope.summary.storage import Folder, LocalFolder, RemoteFolder, folder_at
 
@@ -138,7 +139,7 @@ class FactStore:
             folder.replace(f"{name}{_ABOUT}", msgspec.json.encode(about))
         # File systems of fsspec raise whatever their underlying libraries raise.
         except Exception as error:
-            self.problem = f"{self.address} cannot be written: {getattr(error, 'strerror', None) or error}"
+            self.problem = f"{self.address} cannot be written: {reason_of(error)}"
             _log.warning("facts of traces are not kept, as %s", self.problem)
             _delete(folder, name)
             return Segment(traces, tables)

@@ -17,6 +17,7 @@ from stepscope.profiler.traces.registry import (
 )
 from stepscope.profiler.traces.step_stats import trace_of_step_stats
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.errors import reason_of
 from stepscope.summary.kernels import Group
 from stepscope.summary.storage import is_address, read_at
 
@@ -75,7 +76,7 @@ def load_trace(address: str) -> Trace:
         else:
             data = read_at(address)
     except (OSError, ImportError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = reason_of(error)
         raise TraceError(f"{address} cannot be read: {reason}. Expected the file of a trace.") from error
     return _read(data, address, limits, notes)
 

@@ -15,6 +15,8 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
+from stepscope.summary.errors import reason_of
+
 MOST_VALUES: Final = 1 << 28
 """Maximum number of elements read from one tensor: a gibibyte of float32."""
 MOST_TENSORS: Final = 100_000
@@ -148,5 +150,5 @@ def reported(what: str) -> Iterator[None]:
         # From NumPy, which takes a damaged file's header for one of Python 2.
         TokenError,
     ) as error:
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        reason = reason_of(error)
         raise CheckpointError(f"{what} cannot be read: {reason.rstrip('.'):.300}.") from error

@@ -10,6 +10,7 @@ import numpy as np
 from stepscope.summary.debugger.listing import DumpSource, dump_sources
 from stepscope.summary.debugger.recordings import has_recording, read_recording
 from stepscope.summary.debugger.tfdbg import NoDumpError
+from stepscope.summary.errors import reason_of
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import Run
 from stepscope.summary.snapshot import Snapshot
@@ -70,7 +71,7 @@ def _dump(source: DumpSource) -> DebugDigest:
         }
         return DebugDigest(source.run, "tfdbg", data.source, counts, {}, tuple(data.problems))
     except (OSError, NoDumpError, PayloadError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = reason_of(error)
         return DebugDigest(source.run, "tfdbg", "", {"files": len(source.files)}, {}, (f"It cannot be read: {reason}",))
 
 

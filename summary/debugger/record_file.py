@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.summary.cancellation import Cancellation, cancellable, check_cancelled
 from stepscope.summary.contents import Damage, FileHealth
+from stepscope.summary.errors import reason_of
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.plain_scan import next_header
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, masked_crc
@@ -148,7 +149,7 @@ class RecordFile:
                 self._read(stream, size, take)
             self.error = ""
         except OSError as error:
-            self.error = error.strerror or str(error)
+            self.error = reason_of(error)
 
     def _is_as_before(self, stream: BinaryIO) -> bool:
         head = read_up_to(stream, len(self._head))
@@ -274,7 +275,7 @@ def read_records(open_at: OpenAt, name: str, offsets: list[int], lengths: list[i
                     found.append(data if whole else None)
                 first = last + 1
     except OSError as error:
-        raise PayloadError(f"{name} cannot be read: {error.strerror or error}") from error
+        raise PayloadError(f"{name} cannot be read: {reason_of(error)}") from error
     return found
 
 

@@ -13,7 +13,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from stepscope.summary.bounded_messages import parse
 from stepscope.summary.descriptors import is_repeated
-from stepscope.summary.errors import UserError
+from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.kinds.scalar_batch import varint
 from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
 from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
@@ -61,7 +61,7 @@ def read_model_file(path: str | os.PathLike[str], at_most: int = -1) -> tuple[Pa
         with file.open("rb") as stream:
             return file, stream.read(at_most)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = reason_of(error)
         raise UserError(f"{path} cannot be read: {reason}. Expected a file with a graph.") from error
 
 

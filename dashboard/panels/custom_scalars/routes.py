@@ -16,6 +16,7 @@ from stepscope.dashboard.server.bodies import JsonBody, parsed_message
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.custom_scalars import merged_layout
+from stepscope.summary.errors import reason_of
 from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.kinds.custom_scalars import custom_scalars
 from stepscope.summary.proto.custom_scalars_pb2 import Layout
@@ -59,7 +60,7 @@ class SavedLayouts:
             try:
                 self._file = write_layout(folder, layout)
             except OSError as error:
-                raise HTTPException(409, f"The layout cannot be written to {folder}: {error.strerror}.") from None
+                raise HTTPException(409, f"The layout cannot be written to {folder}: {reason_of(error)}.") from None
             self._last = layout
             self._files += 1
 
