@@ -34,6 +34,8 @@ FOLDER: Final = Path(__file__).resolve().parent
 SAMPLE_LOGS: Final = FOLDER.parent.parent / "sample_logs"
 SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 WIDTH, HEIGHT = 1280, 860
+PATIENCE_MS: Final = 240_000
+"""Long enough for a projection on a machine that has much else to do."""
 RUN: Final = "digits/lr_0.02/seed_0"
 READY: Final[Mapping[str, str]] = {
     "scalars": ".card.drawn canvas",
@@ -114,9 +116,9 @@ def open_tab(page: Page, panel: str) -> None:
 
 def wait_until_drawn(page: Page, panel: str) -> None:
     """Wait until the open panel has drawn."""
-    page.wait_for_selector(READY[panel], state="attached", timeout=60_000)
+    page.wait_for_selector(READY[panel], state="attached", timeout=PATIENCE_MS)
     if panel in DRAWN:
-        page.wait_for_function(f"() => window.stepscope.{DRAWN[panel]}", timeout=60_000)
+        page.wait_for_function(f"() => window.stepscope.{DRAWN[panel]}", timeout=PATIENCE_MS)
 
 
 def settle(page: Page, panel: str) -> None:

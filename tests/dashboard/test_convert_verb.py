@@ -81,6 +81,9 @@ def test_traces_can_lie_elsewhere(trace: Path) -> None:
             ["memory://nowhere/a.json", "-o", "b.json"],
             "memory://nowhere/a.json cannot be read: No such file or directory. Expected",
         ),
+        (["a.trace.json", "-o", "./a.trace.json"], "./a.trace.json is the trace itself, which may hold more than is"),
+        (["a.trace.json", "-o", "events.out.tfevents.1.json"], "events.out.tfevents.1.json has the name of an event"),
+        (["memory://a/b.json", "-o", "memory://a/b.json"], "memory://a/b.json is the trace itself"),
         (["notes.txt", "-o", "b.json"], "notes.txt is not a trace. Expected a Chrome trace"),
         (["empty.zst", "-o", "b.json"], "empty.zst is empty."),
     ],
@@ -96,7 +99,9 @@ def test_what_cannot_be_done_is_said(
     (tmp_path / "notes.txt").write_text("not a trace")
     (tmp_path / "empty.zst").write_bytes(zstd_compress(b""))
     monkeypatch.chdir(tmp_path)
+    before = trace.read_bytes()
     assert main(["convert", *arguments]) == 2
+    assert trace.read_bytes() == before
     assert capsys.readouterr().err.startswith(f"stepscope: {message}")
 
 
