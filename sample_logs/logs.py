@@ -46,11 +46,11 @@ METRICS: Final = (
     hp.Metric("loss/validation", dataset_type=hp.Metric.VALIDATION, description="cross entropy in nats"),
 )
 LAYOUT: Final = {
-    "Generalisation": {  # codespell:ignore: the logs in git were written so
+    "Generalization": {
         "loss": ["Multiline", ["loss/train", "loss/validation"]],
         "accuracy over the ten digits": [
             "Margin",
-            ["digits/accuracy mean", "digits/accuracy least", "digits/accuracy greatest"],
+            ["digits/accuracy mean", "digits/accuracy min", "digits/accuracy max"],
         ],
     }
 }
@@ -97,8 +97,8 @@ def log_scores(writer: SummaryWriter, probabilities: Array, labels: Labels, step
     writer.add_scalar("loss/validation", loss, step)
     writer.add_scalar("accuracy/validation", accuracy(probabilities, labels), step)
     writer.add_scalar("digits/accuracy mean", float(np.mean(by_digit)), step)
-    writer.add_scalar("digits/accuracy least", min(by_digit), step)
-    writer.add_scalar("digits/accuracy greatest", max(by_digit), step)
+    writer.add_scalar("digits/accuracy min", min(by_digit), step)
+    writer.add_scalar("digits/accuracy max", max(by_digit), step)
     return loss
 
 

@@ -57,7 +57,7 @@ def test_every_series_has_the_planned_points(snapshot: Snapshot) -> None:
         steps = plan.epochs * -(-1347 // plan.chosen.batch)
         run = snapshot.runs[name]
         assert run.series["loss/train"].steps.tolist() == list(range(0, steps, plan.every)), name
-        for tag in ("loss/validation", "accuracy/validation", "digits/accuracy mean", "digits/accuracy least"):
+        for tag in ("loss/validation", "accuracy/validation", "digits/accuracy mean", "digits/accuracy min"):
             assert len(run.series[tag]) == plan.epochs, (name, tag)
         if plan.media:
             profiled = [series.tag for series in run.of_kind("graph_tagged_run_metadata")]
