@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stepscope.dashboard.server.bodies import JSON, parsed
 from stepscope.dashboard.server.bounded_bodies import read_already, whole_body
+from stepscope.summary.kinds.base import PayloadError
 
 _LOG: Final = logging.getLogger("stepscope")
 PATH: Final = "/_dash-update-component"
@@ -98,7 +99,11 @@ class CallbackErrors:
             await self._app(scope, receive, send)
         except Exception as error:
             if scope.get("path") == PATH and not isinstance(error, PreventUpdate):
-                _LOG.exception("A callback of the page failed.")
+                # Data that cannot be read, as in a file that was just removed, is no fault of the callback.
+                if isinstance(error, PayloadError):
+                    _LOG.warning("A callback of the page failed: %s", error)
+                else:
+                    _LOG.exception("A callback of the page failed.")
             raise
 
 
