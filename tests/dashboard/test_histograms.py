@@ -1,9 +1,10 @@
 import base64
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import hypothesis
 import numpy as np
@@ -27,7 +28,7 @@ from stepscope.dashboard.panels.histograms.buckets import (
     typical_width,
 )
 from stepscope.dashboard.panels.histograms.figures import histogram_chart, runs_chart
-from stepscope.dashboard.panels.histograms.moments import ChartSettings, Mode, Moment, RunMoment
+from stepscope.dashboard.panels.histograms.moments import ChartSettings, Mode, Moment, RunMoment, moment_axis
 from stepscope.dashboard.panels.histograms.panel import runs_key, runs_tag
 from stepscope.dashboard.panels.histograms.reading import StepRange, read, read_at, read_some
 from stepscope.dashboard.panels.histograms.settings import FIRST
@@ -253,6 +254,44 @@ def test_log_ticks_are_few_and_powers_of_ten() -> None:
     assert log_ticks(1e-3, 10.5) == {
         "tickvals": pytest.approx([0, 1, 3, 5, 7, 9]),
         "ticktext": ["0", "0.001", "0.1", "10", "1000", "1e5"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("at", "direction", "labels"),
+    [
+        ([], "down", []),
+        ([7], "down", ["7"]),
+        (range(11), "across", ["0", "2", "4", "6", "8", "10"]),
+        ([0, 1, 2, 3, 1_000], "down", ["0", "1,000"]),
+        # A row has the height of a line of text, a column the width of several.
+        ([0, 100, 210, 320, 900, 1_000], "down", ["0", "100", "210", "320", "900", "1,000"]),
+        ([0, 100, 210, 320, 900, 1_000], "across", ["0", "210", "1,000"]),
+    ],
+)
+def test_ticks_are_moments_as_far_apart_as_their_labels_need(
+    at: Sequence[float], direction: Literal["across", "down"], labels: list[str]
+) -> None:
+    assert moment_axis(at, ChartSettings("offset"), "", direction)["ticktext"] == labels
+
+
+@pytest.mark.parametrize(
+    ("seconds", "clock"),
+    [
+        ((0,), "%H:%M:%S\n%d %b %Y"),
+        ((0, 9), "%M:%S.%2f"),
+        ((0, 60), "%H:%M:%S"),
+        ((0, 200_000), "%a %H:%M"),
+        ((0, 2_000_000), "%d %b"),
+    ],
+)
+def test_wall_times_have_the_digits_that_tell_them_apart(seconds: Sequence[float], clock: str) -> None:
+    at = [1e12 + 1000 * each for each in seconds]
+    assert moment_axis(at, ChartSettings("offset", axis="wall"), "", "down") == {
+        "type": "date",
+        "tickvals": at,
+        "tickformat": clock,
+        "tickangle": 0,
     }
 
 

@@ -130,8 +130,10 @@ def _cells(counts: NDArray[np.float64], edges: NDArray[np.float64], settings: Ch
 def _layout(at: Sequence[float], unit: str, settings: ChartSettings, scheme: Scheme) -> dict[str, Any]:
     layout = chart_layout(scheme)
     layout["uirevision"] = f"{settings.mode}{settings.axis}{settings.bins}{settings.height}{settings.log}"
-    layout["xaxis"] |= {"showgrid": False, "zeroline": False, **moment_axis(at, settings, unit)}
+    layout["xaxis"] |= {"showgrid": False, "zeroline": False, **moment_axis(at, settings, unit, "across")}
     layout["yaxis"] |= {"showgrid": settings.mode == "bands", "zeroline": False}
+    # Half of the last label stands right of the chart; without room for it, Plotly leaves it out.
+    layout["margin"] |= {"r": 30}
     return layout
 
 

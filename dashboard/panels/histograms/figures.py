@@ -61,7 +61,7 @@ def histogram_chart(
     if settings.mode == "offset":
         at, unit = places(moments, first_wall_time, settings)
         traces = _offset(shapes, moments, at, color, scheme, layout)
-        layout["yaxis"] |= moment_axis(at, settings, unit)
+        layout["yaxis"] |= moment_axis(at, settings, unit, "down")
     else:
         _height_axis(layout, shapes, settings)
         traces = [
@@ -177,7 +177,7 @@ def _offset(
                 "meta": _meta(shape, moment, place),
             }
         )
-    layout["margin"] |= {"l": 14, "r": 58}
+    layout["margin"] |= {"l": 14, "r": 68}
     layout["yaxis"] |= {
         "range": [last + full * 0.02, last - full * (1 + headroom)],
         "autorange": False,

@@ -22,6 +22,13 @@ EVEN_BINS: Final = 30
 """The number of bins on TensorBoard's page."""
 MOST_EVEN_BINS: Final = 500
 MOST_TICKS: Final = 6
+_CLOCKS: Final = (
+    (604_800_000.0, "%d %b"),
+    (86_400_000.0, "%a %H:%M"),
+    (10_000.0, "%H:%M:%S"),
+    (0.0, "%M:%S.%2f"),
+)
+"""From how many milliseconds on the labels of wall times are in which of Plotly's formats."""
 _UNITS: Final = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60.0, "min"))
 
 
@@ -95,18 +102,30 @@ def places(moments: Sequence[Moment], first: float, settings: ChartSettings) -> 
             assert_never(settings.axis)
 
 
-def moment_axis(at: Sequence[float], settings: ChartSettings, unit: str) -> dict[str, Any]:
-    """Return an axis with ticks at moments that have a histogram."""
-    distinct = sorted(set(at))
-    marked = [distinct[i] for i in pick(len(distinct), MOST_TICKS).tolist()]
+def moment_axis(
+    at: Sequence[float], settings: ChartSettings, unit: str, direction: Literal["across", "down"]
+) -> dict[str, Any]:
+    """Return an axis with ticks at moments that have a histogram, as many as their labels have room for."""
+    marked = _marked(at, 1 / 6 if direction == "across" else 1 / 12)
     if settings.axis == "wall":
-        return {
-            "type": "date",
-            "tickvals": marked,
-            "tickformat": "%H:%M:%S\n%d %b %Y" if len(marked) < 2 else "%H:%M:%S",
-        }
+        span = marked[-1] - marked[0] if marked else 0.0
+        clock = next(text for least, text in _CLOCKS if span >= least) if len(marked) > 1 else "%H:%M:%S\n%d %b %Y"
+        return {"type": "date", "tickvals": marked, "tickformat": clock, "tickangle": 0}
     labels = [count(int(place)) if settings.axis == "step" else f"{place:.3g} {unit}" for place in marked]
-    return {"tickvals": marked, "ticktext": labels}
+    return {"tickvals": marked, "ticktext": labels, "tickangle": 0}
+
+
+def _marked(at: Sequence[float], least: float) -> list[float]:
+    """Return some of the places, the first and the last among them, each ``least`` of the whole range apart."""
+    distinct = sorted(set(at))
+    picked = [distinct[i] for i in pick(len(distinct), MOST_TICKS).tolist()]
+    found = picked[:1]
+    # Not quite as much, so that places at equal distances are not told apart by rounding.
+    gap = (picked[-1] - picked[0]) * least * (1 - 1e-6) if picked else 0.0
+    for place in picked[1:-1]:
+        if min(place - found[-1], picked[-1] - place) >= gap:
+            found.append(place)
+    return found + picked[1:][-1:]
 
 
 def note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, bins_said: str = "") -> str:
