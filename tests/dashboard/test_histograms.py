@@ -295,6 +295,13 @@ def test_wall_times_have_the_digits_that_tell_them_apart(seconds: Sequence[float
     }
 
 
+def test_wall_times_side_by_side_are_fewer_than_steps() -> None:
+    at = range(0, 11_000, 1_000)
+    steps, times = (moment_axis(at, ChartSettings("heatmap", axis=axis), "", "across") for axis in ("step", "wall"))
+    assert steps["tickvals"] == [0, 2_000, 4_000, 6_000, 8_000, 10_000]
+    assert times["tickvals"] == [0, 3_000, 7_000, 10_000]
+
+
 def test_even_bins_are_as_many_as_asked_for() -> None:
     settings = ChartSettings("overlay", bins="even", bin_count=4)
     chart = histogram_chart([Moment(0, 100.0, rows((0, 8, 8)))], 1, 100.0, PALETTE[0], settings, "light")

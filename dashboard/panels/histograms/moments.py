@@ -106,7 +106,12 @@ def moment_axis(
     at: Sequence[float], settings: ChartSettings, unit: str, direction: Literal["across", "down"]
 ) -> dict[str, Any]:
     """Return an axis with ticks at moments that have a histogram, as many as their labels have room for."""
-    marked = _marked(at, 1 / 6 if direction == "across" else 1 / 12)
+    if direction == "down":
+        marked = _marked(at, MOST_TICKS, 1 / 12)
+    else:
+        # Times are twice as wide as most steps; a card may be as narrow as a phone.
+        most = 4 if settings.axis == "wall" else MOST_TICKS
+        marked = _marked(at, most, 1 / most)
     if settings.axis == "wall":
         span = marked[-1] - marked[0] if marked else 0.0
         clock = next(text for least, text in _CLOCKS if span >= least) if len(marked) > 1 else "%H:%M:%S\n%d %b %Y"
@@ -115,10 +120,10 @@ def moment_axis(
     return {"tickvals": marked, "ticktext": labels, "tickangle": 0}
 
 
-def _marked(at: Sequence[float], least: float) -> list[float]:
+def _marked(at: Sequence[float], most: int, least: float) -> list[float]:
     """Return some of the places, the first and the last among them, each ``least`` of the whole range apart."""
     distinct = sorted(set(at))
-    picked = [distinct[i] for i in pick(len(distinct), MOST_TICKS).tolist()]
+    picked = [distinct[i] for i in pick(len(distinct), most).tolist()]
     found = picked[:1]
     # Not quite as much, so that places at equal distances are not told apart by rounding.
     gap = (picked[-1] - picked[0]) * least * (1 - 1e-6) if picked else 0.0
