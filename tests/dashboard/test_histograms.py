@@ -28,7 +28,7 @@ from stepscope.dashboard.panels.histograms.buckets import (
     typical_width,
 )
 from stepscope.dashboard.panels.histograms.figures import histogram_chart, runs_chart
-from stepscope.dashboard.panels.histograms.moments import ChartSettings, Mode, Moment, RunMoment, moment_axis
+from stepscope.dashboard.panels.histograms.moments import Axis, ChartSettings, Mode, Moment, RunMoment, moment_axis
 from stepscope.dashboard.panels.histograms.panel import runs_key, runs_tag
 from stepscope.dashboard.panels.histograms.reading import StepRange, read, read_at, read_some
 from stepscope.dashboard.panels.histograms.settings import FIRST
@@ -295,11 +295,17 @@ def test_wall_times_have_the_digits_that_tell_them_apart(seconds: Sequence[float
     }
 
 
-def test_wall_times_side_by_side_are_fewer_than_steps() -> None:
+@pytest.mark.parametrize(
+    ("axis", "marked"),
+    [
+        ("step", [0, 2_000, 4_000, 6_000, 8_000, 10_000]),
+        ("relative", [0, 3_000, 7_000, 10_000]),
+        ("wall", [0, 3_000, 7_000, 10_000]),
+    ],
+)
+def test_times_side_by_side_are_fewer_than_steps(axis: Axis, marked: list[float]) -> None:
     at = range(0, 11_000, 1_000)
-    steps, times = (moment_axis(at, ChartSettings("heatmap", axis=axis), "", "across") for axis in ("step", "wall"))
-    assert steps["tickvals"] == [0, 2_000, 4_000, 6_000, 8_000, 10_000]
-    assert times["tickvals"] == [0, 3_000, 7_000, 10_000]
+    assert moment_axis(at, ChartSettings("heatmap", axis=axis), "s", "across")["tickvals"] == marked
 
 
 def test_even_bins_are_as_many_as_asked_for() -> None:

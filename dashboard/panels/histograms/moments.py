@@ -110,7 +110,7 @@ def moment_axis(
         marked = _marked(at, MOST_TICKS, 1 / 12)
     else:
         # Times are twice as wide as most steps; a card may be as narrow as a phone.
-        most = 4 if settings.axis == "wall" else MOST_TICKS
+        most = MOST_TICKS if settings.axis == "step" else 4
         marked = _marked(at, most, 1 / most)
     if settings.axis == "wall":
         span = marked[-1] - marked[0] if marked else 0.0
