@@ -210,6 +210,8 @@ def test_what_fails_again_and_again_is_said_until_it_does_not(page: Page, server
     expect(page.locator(".health-panel")).to_be_visible()
     page.clock.fast_forward(70_000)
     expect(alert).to_have_count(0)
+    # The button that had the focus is gone.
+    expect(page.locator("#panel")).to_be_focused()
 
 
 def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server, logdir: Path) -> None:

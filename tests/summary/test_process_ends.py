@@ -247,7 +247,8 @@ def test_workers_that_their_pool_terminates(tmp_path: Path, method: str) -> None
 def test_a_process_that_ends_at_any_line_of_a_call_of_the_global_writer(tmp_path: Path) -> None:
     # A lock that it held once stayed locked for all others; an answer that it waited for was taken for their next.
     done = run(
-        "import os, signal, sys; from stepscope.summary import GlobalSummaryWriter\n"
+        "import os, signal, sys, warnings; from stepscope.summary import GlobalSummaryWriter\n"
+        "warnings.simplefilter('ignore', DeprecationWarning)\n"
         "writer = GlobalSummaryWriter(sys.argv[1])\n"
         "def work(left):\n"
         "    def trace(frame, event, argument):\n"

@@ -4,7 +4,7 @@ import { make } from "../core/dom.ts";
 import { onLostScript } from "../core/lost_scripts.ts";
 import { retryButton } from "../cards/loading.ts";
 import { duration } from "../cards/step_slider.ts";
-import { restPanel } from "./layout.ts";
+import { removeNotice, restPanel } from "./layout.ts";
 import { live } from "./live.ts";
 import { view } from "./view.ts";
 
@@ -47,12 +47,10 @@ live.onConnection((lostAt) => {
   clearInterval(counting);
   // What failed is requested again once the connection is back.
   showFailing(false);
-  const hadFocus = banner?.contains(document.activeElement);
-  banner?.remove();
-  banner = null;
   document.documentElement.classList.toggle("disconnected", false);
   restPanel("server", false);
-  if (hadFocus) document.getElementById("panel")?.focus();
+  removeNotice(banner);
+  banner = null;
   if (lostAt === null) {
     if (lacksScripts) location.reload();
     return;
@@ -84,7 +82,7 @@ onLostScript(() => {
 
 function showFailing(isFailing: boolean) {
   if (isFailing === (failing !== null)) return;
-  failing?.remove();
+  removeNotice(failing);
   failing = null;
   if (!isFailing) return;
   failing = make(

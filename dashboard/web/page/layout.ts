@@ -158,7 +158,14 @@ document.addEventListener("click", (event) => {
   if (button.id === "copy-link") copyLink();
 });
 
-// --- a link --------------------------------------------------------------------------------------------------
+// --- notices -------------------------------------------------------------------------------------------------
+
+/** Removes a notice; the focus, if it is there, moves to the panel. */
+export function removeNotice(notice: HTMLElement | null) {
+  const hadFocus = notice?.contains(document.activeElement);
+  notice?.remove();
+  if (hadFocus) document.getElementById("panel")?.focus();
+}
 
 let saying = 0;
 /** Shows a brief message that needs no response. */
@@ -173,6 +180,8 @@ export function say(text: string) {
   clearTimeout(saying);
   saying = window.setTimeout(() => note.classList.remove("shown"), 2000);
 }
+
+// --- a link --------------------------------------------------------------------------------------------------
 
 export async function copyLink() {
   await toClipboard(view.link());

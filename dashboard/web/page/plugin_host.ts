@@ -6,7 +6,7 @@ import { all, type Command, register } from "../core/commands.ts";
 import { icon, iconButton, make } from "../core/dom.ts";
 import { Api, type How, isAbort, messageOf, type Parameters } from "../core/request.ts";
 import { runs } from "../../runs/web/state.ts";
-import { say } from "./layout.ts";
+import { removeNotice, say } from "./layout.ts";
 import type { PluginPage, PluginsListed } from "./messages.generated.ts";
 import { accepted, settingOf } from "./plugin_settings.ts";
 import { view } from "./view.ts";
@@ -91,11 +91,7 @@ function tellFailures(sentences: readonly string[]): void {
   news.forEach((sentence) => told.add(sentence));
   let box = document.getElementById("plugins-failed");
   if (!box) {
-    const close = iconButton("close", "Close", () => {
-      const hadFocus = box!.contains(document.activeElement);
-      box!.remove();
-      if (hadFocus) document.getElementById("panel")?.focus();
-    });
+    const close = iconButton("close", "Close", () => removeNotice(box));
     box = make("div", { id: "plugins-failed", role: "status" }, icon("alert", 16), make("ul"), close);
     document.body.append(box);
   }
