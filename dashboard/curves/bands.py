@@ -23,7 +23,7 @@ _T_975: Final = np.array(
         2.0452, 2.0423,
     ]
 )  # fmt: skip
-"""Student's t at 97.5 % for 1 to 30 degrees of freedom."""
+"""Student's t at 97.5% for 1 to 30 degrees of freedom."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _joined(x: Floats, table: Floats, line: LineStatistic, band: BandStatistic) 
 
 
 def student_t(freedom: NDArray[np.int64]) -> Floats:
-    """Return Student's t at 97.5 % by degrees of freedom, float64[n]; above 30 by Fisher's expansion, within 0.001."""
+    """Return Student's t at 97.5% by degrees of freedom, float64[n]; above 30 by Fisher's expansion, within 0.001."""
     exact = _T_975[np.clip(freedom, 1, len(_T_975)) - 1]
     z = 1.959964
     nu = np.maximum(freedom, 1).astype(np.float64)

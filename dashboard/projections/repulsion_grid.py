@@ -20,7 +20,7 @@ from stepscope.dashboard.projections.repulsion import Picture
 from stepscope.summary.kernels import kernel
 
 _WIDEST: Final = 0.3
-"""Maximum distance between nodes. The kernel has width 1. With 0.42, the divergence ends 3 % above the exact one."""
+"""Maximum distance between nodes. The kernel has width 1. With 0.42, the divergence ends 3% above the exact one."""
 _NARROWEST: Final = 0.1
 """Minimum distance between nodes: with less, the slope is lost in rounding."""
 _WANTED: Final = 128

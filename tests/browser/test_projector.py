@@ -370,7 +370,7 @@ def test_the_shares_of_a_selection_have_the_colors_of_the_legend(open_page: Open
     page = open_page("&projector.color=kind&projector.rows=140-159")
     settled(page)
     shares = page.locator(".pj-share")
-    expect(shares).to_have_text(["ant50.0\u00a0%", "bee50.0\u00a0%"])
+    expect(shares).to_have_text(["ant50.0%", "bee50.0%"])
     colors = "dots => dots.slice(0, 2).map(dot => dot.style.background)"
 
     def shown(entries: str) -> list[str]:

@@ -113,7 +113,7 @@ def test_calls_from_many_threads_leave_linear_algebra_its_threads() -> None:
     assert threadpool_info() == before
 
 
-class SlowPoints(NDArray[np.float32]):
+class SlowPoints(np.ndarray[Any, np.dtype[np.float32]]):
     """Points that are read only after they may be."""
 
     reading, may_be_read = Event(), Event()

@@ -140,7 +140,7 @@ export const format = {
   number(value: number | null | undefined): string {
     return value === null || value === undefined || Number.isNaN(value) ? "–" : shortNumber(value);
   },
-  percent: (share: number): string => `${(share * 100).toFixed(share >= 0.0995 || share === 0 ? 1 : 2)}\u00a0%`,
+  percent: (share: number): string => `${(share * 100).toFixed(share >= 0.0995 || share === 0 ? 1 : 2)}%`,
   /** Seconds as "8 s", "3 min 20 s". */
   seconds(value: number): string {
     const whole = Math.max(Math.round(value), 0);
