@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, assert_never, get_args
 
 import numpy as np
+
+# text_format imports it at the first call; a child forked meanwhile would wait for the end of that import forever.
+from google.protobuf import descriptor_pb2 as _descriptor_pb2  # noqa: F401
 from google.protobuf import text_format
 from numpy.typing import NDArray
 
