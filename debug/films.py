@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.debug.live import Frame, LiveTensors, ShownTensor, matches
+from stepscope.debug.live import LiveTensors
+from stepscope.debug.live_frames import Frame, ShownTensor, matches
 from stepscope.debug.pictures import GAP, NOT_FINITE, pixels
 from stepscope.debug.showing import LIVE
 from stepscope.summary.counts import counted

@@ -10,7 +10,8 @@ from stepscope.dashboard.server.bodies import JsonBody, parsed
 from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.traces.capture import CaptureRules, sentence
 from stepscope.dashboard.traces.messages import CaptureProblem, LiveFrame, NoLiveFrame
-from stepscope.debug.live import MOST_FRAME_BYTES, PATH, LiveRequest
+from stepscope.debug.live import PATH
+from stepscope.debug.live_frames import MOST_FRAME_BYTES, LiveRequest
 from stepscope.profiler.client import CaptureError, Client, parse_address
 from stepscope.summary.errors import UserError
 

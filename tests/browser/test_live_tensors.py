@@ -161,6 +161,19 @@ def test_names_choose_and_stay_in_the_address(panel: Page, program: str) -> None
     assert "live_tensors.names=decoder" in panel.url
 
 
+def test_two_pages_watch_a_program_with_settings_of_their_own(panel: Page, program: str) -> None:
+    other = panel.context.new_page()
+    other.goto(panel.url)
+    for page, names in ((panel, "decoder/*"), (other, "encoder/*")):
+        page.get_by_label("Names of the arrays").fill(names)
+        look(page, program)
+    for page, count in 3 * ((panel, "2 arrays"), (other, "1 array")):
+        status = page.locator(".live-status")
+        expect(status).to_contain_text(count)
+        expect(status).not_to_have_text(status.inner_text())
+        expect(status).to_contain_text(count)
+
+
 def test_the_page_sets_the_rate_and_what_changes_are_measured_over(panel: Page, program: str) -> None:
     look(panel, program)
     step(panel)

@@ -104,7 +104,6 @@ def test_the_program_and_the_page_mean_the_same_frame() -> None:
     live = LiveTensors()
     empty = live.answer(b'{"wait_ms": 0}')
     assert set(empty) == set(NoLiveFrame.__annotations__)
-    live._next_at = 0
     live.offer("a", np.zeros(2))
     live.end_step(1)
     sent = live.answer(b'{"wait_ms": 0}')

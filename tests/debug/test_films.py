@@ -11,7 +11,9 @@ from PIL import Image
 from stepscope import open_logdir
 from stepscope.debug import films
 from stepscope.debug.films import film, picture, record_images
-from stepscope.debug.live import FORGOTTEN_AFTER_S, MOST_TENSORS, LiveTensors, ShownTensor
+from stepscope.debug.live import LiveTensors
+from stepscope.debug.live_frames import MOST_TENSORS, ShownTensor
+from stepscope.debug.live_viewer import FORGOTTEN_AFTER_S
 from stepscope.debug.pictures import laid_out
 from stepscope.summary import SummaryWriter
 from stepscope.summary.errors import UserError

@@ -12,7 +12,9 @@ import torch
 
 from stepscope.debug import showing
 from stepscope.debug.films import FrameSink
-from stepscope.debug.live import FORGOTTEN_AFTER_S, MOST_TENSORS, Frame, LiveTensors, ShownTensor, matches
+from stepscope.debug.live import MOST_VIEWERS, LiveTensors
+from stepscope.debug.live_frames import MOST_TENSORS, Frame, ShownTensor, matches
+from stepscope.debug.live_viewer import FORGOTTEN_AFTER_S
 from stepscope.debug.pictures import HIGHEST, LOWEST, NOT_FINITE
 from stepscope.profiler.capture_routes import RefusalError
 from stepscope.profiler.client import Address, CaptureError, Client
@@ -184,7 +186,7 @@ def test_a_viewer_who_comes_within_a_long_step_of_a_film_sees_its_rest() -> None
             clock.now += 0.8
             live.offer(name, np.zeros(2))
         clock.now += 2
-        assert [name for _, name, _ in shown(ask(live))] == ["a", "c"]
+        assert [name for _, name, _ in shown(ask(live))] == ["c"]
         live.end_step(0)
     assert film.names_taken == ["a"]
 
@@ -197,7 +199,7 @@ def test_a_viewer_takes_no_room_from_a_film() -> None:
             live.offer(f"a{number}", np.zeros(1))
         live.offer("z", np.zeros(1))
         live.end_step(0)
-    assert (film.names_taken, ask(live)["left_out"]) == (["z"], 0)
+    assert (film.names_taken, ask(live)["left_out"]) == (["z"], 1)
 
 
 def test_a_film_takes_no_room_from_a_viewer() -> None:
@@ -270,6 +272,99 @@ def test_what_a_film_takes_is_not_shown_to_who_asks_for_other_names() -> None:
         live.end_step()
     assert [name for _, name, _ in shown(ask(live, names="decoder*"))] == ["decoder/weight"]
     assert film.names_taken == ["encoder/weight"]
+
+
+def test_each_viewer_sees_the_arrays_that_it_asks_for() -> None:
+    live = LiveTensors(Clock())
+    viewers = {"ann": "encoder*", "bob": "decoder*", "eve": "*"}
+    for viewer, names in viewers.items():
+        ask(live, viewer=viewer, names=names)
+    live.offer("encoder/weight", np.zeros(1))
+    live.offer("decoder/weight", np.zeros(1))
+    live.end_step(7)
+    answers = {viewer: ask(live, viewer=viewer, names=names) for viewer, names in viewers.items()}
+    assert {viewer: [name for _, name, _ in shown(answer)] for viewer, answer in answers.items()} == {
+        "ann": ["encoder/weight"],
+        "bob": ["decoder/weight"],
+        "eve": ["encoder/weight", "decoder/weight"],
+    }
+    assert {(answer["step"], answer["left_out"]) for answer in answers.values()} == {(7, 0)}
+
+
+def test_each_viewer_has_its_own_rate() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    rates = {"slow": 1, "fast": 4, "paused": 0}
+    steps: dict[str, list[int]] = {viewer: [] for viewer in rates}
+    after = dict.fromkeys(rates, -1)
+    for step in range(9):
+        for viewer, rate in rates.items():
+            answer = ask(live, viewer=viewer, rate=rate, after=after[viewer])
+            after[viewer] = answer["number"]
+            if "step" in answer:
+                steps[viewer].append(answer["step"])
+        live.offer("a", np.zeros(1))
+        live.end_step(step)
+        clock.now += 0.25
+    assert steps == {"slow": [0, 4], "fast": list(range(8)), "paused": []}
+
+
+def test_each_viewer_sees_changes_over_its_own_frames() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    windows = {"short": 2, "long": 4}
+    for step in range(4):
+        for viewer, window in windows.items():
+            ask(live, viewer=viewer, show="variance", window=window)
+        clock.now += 1
+        live.offer("a", np.array([0.0, float(step)]))
+        live.end_step(step)
+    highest = {}
+    for viewer, window in windows.items():
+        ((tensor,),) = [
+            section["tensors"] for section in ask(live, viewer=viewer, show="variance", window=window)["sections"]
+        ]
+        highest[viewer] = tensor["highest"]
+    assert highest == {"short": np.var([2, 3]), "long": np.var([0, 1, 2, 3])}
+
+
+def test_no_viewer_takes_room_from_another() -> None:
+    live = LiveTensors(Clock())
+    ask(live, viewer="small", most_bytes=1024)
+    ask(live, viewer="large")
+    for number in range(10):
+        live.offer(f"layer{number}", np.zeros((100, 100)))
+    live.end_step()
+    small, large = ask(live, viewer="small", most_bytes=1024), ask(live, viewer="large")
+    assert [(len(shown(answer)), answer["left_out"]) for answer in (small, large)] == [(2, 8), (10, 0)]
+    assert {len(drawn) for _, _, drawn in shown(small)} <= set(range(1025))
+    assert {len(drawn) for _, _, drawn in shown(large)} == {10_000}
+
+
+def test_one_viewer_too_many_takes_the_place_of_the_most_silent() -> None:
+    live = LiveTensors(Clock())
+    for number in range(MOST_VIEWERS + 1):
+        ask(live, viewer=str(number))
+    live.offer("a", np.zeros(1))
+    live.end_step(0)
+    # An answer to the first one would take another's place, which has been silent longer.
+    seen = {str(number): ask(live, viewer=str(number)) for number in range(1, MOST_VIEWERS + 1)}
+    assert [answer["step"] for answer in seen.values()] == [0] * MOST_VIEWERS
+    assert ask(live, viewer="0")["tensors"] is None
+
+
+def test_who_asks_for_other_names_gets_frames_of_these_alone() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live)
+    live.offer("a", np.zeros(1))
+    live.end_step(0)
+    assert ask(live, names="b")["tensors"] is None
+    live.offer("a", Untouchable())
+    live.offer("b", np.zeros(1))
+    live.end_step(1)
+    answer = ask(live, names="b")
+    assert (answer["step"], [name for _, name, _ in shown(answer)]) == (1, ["b"])
 
 
 def test_a_frame_is_bounded_and_says_what_it_leaves_out() -> None:

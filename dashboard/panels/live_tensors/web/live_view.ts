@@ -42,6 +42,8 @@ interface ShownSection {
 /** The view, inside an element; `stop` ends it. */
 export class LiveView {
   #host: HTMLElement;
+  /** Tells this view from others that watch the same program. */
+  #viewer = crypto.getRandomValues(new Uint32Array(2)).join("-");
   #abort = new AbortController();
   #running = false;
   #after = -1;
@@ -158,6 +160,7 @@ export class LiveView {
     const fixed = view.read(settings.scale) === "fixed";
     const [lowest, highest] = limits();
     const request = {
+      viewer: this.#viewer,
       names: view.read(settings.names) || "*",
       rate: Number(view.read(settings.rate)),
       scaling: view.read(settings.scale),
