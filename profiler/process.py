@@ -15,7 +15,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Final, Literal, ParamSpec, Self, TypeVar, cast, overload
 
@@ -23,9 +23,10 @@ from stepscope.profiler.collectors.base import NO_ARGUMENTS, Collector
 from stepscope.profiler.collectors.host import END, OPEN, HostCollector, Scopes, checked_step_number, plain_arguments
 from stepscope.profiler.collectors.own_thread import end_left, left
 from stepscope.profiler.collectors.registry import checked_collectors, make_collector
+from stepscope.profiler.generators import resumed_async_in, resumed_in
 from stepscope.profiler.options import ProfilerOptions
 from stepscope.profiler.schedules import ProfilerAction, Schedule, checked_action, record_all
-from stepscope.profiler.session import Recording, Session
+from stepscope.profiler.session import Recording, Session, begins_with_call
 from stepscope.summary.errors import UserError
 
 P = ParamSpec("P")
@@ -81,7 +82,7 @@ def start(
     logdir: str | os.PathLike[str],
     options: ProfilerOptions | None = None,
     *,
-    first_step: int = 0,
+    first_step: int | None = None,
     collectors: Sequence[Collector | str] | None = None,
 ) -> None:
     """Start recording this process: steps, scopes of all threads, garbage collections, and what the collectors record.
@@ -90,7 +91,8 @@ def start(
         logdir: the run's log directory, or its address, such as ``s3://bucket/run``; use the same one as for the run's
             summaries, to see both together.
         options: as in ``tf.profiler.experimental.start``; they choose the collectors if none are given.
-        first_step: number of the training step that begins now.
+        first_step: number of the training step that begins now; by default 0, or the number that the first call of
+            `step` has, which is then the beginning of the first step.
         collectors: what else to record: objects, or names from `stepscope.profiler.collectors.registry.all_collectors`.
 
     Raises:
@@ -107,14 +109,17 @@ def start(
 def _begin(
     logdir: str | os.PathLike[str],
     options: ProfilerOptions | None,
-    first_step: int,
+    first_step: int | None,
     collectors: Sequence[Collector | str] | None,
+    *,
+    steps_begin_with_calls: bool | None = None,
 ) -> None:
     end_left()
     options = options or ProfilerOptions()
     session = Session(
         logdir,
         first_step=first_step,
+        steps_begin_with_calls=steps_begin_with_calls,
         collectors=[make_collector(each) for each in checked_collectors(collectors) or ()],
         optional_collectors=options.collectors() if collectors is None else (),
         delay_ns=(options.delay_ms or 0) * 1_000_000,
@@ -169,8 +174,14 @@ def _end(save: bool) -> Recording | None:
 def step(next_step: int | None = None) -> None:
     """End the running training step and begin the next; do nothing without a recording.
 
+    Call it at the end of each step, or, with the step's number, at its beginning. If the first call since the recording
+    started has a number, and ``first_step`` was not given or is the same, the first step begins with that call.
+
     Args:
         next_step: number of the step that begins; by default, one more than the last.
+
+    Raises:
+        TypeError, ValueError: ``next_step`` is not a 64-bit integer.
     """
     if left:
         end_left()
@@ -183,7 +194,8 @@ def step(next_step: int | None = None) -> None:
 class annotate:  # noqa: N801 - used like a function, as a context manager or a decorator
     """Show a block or function as a named slice in recordings.
 
-    Use it as ``with annotate("forward"):``, or as ``@annotate("forward")`` above a function. Scopes can be nested and
+    Use it as ``with annotate("forward"):``, or as ``@annotate("forward")`` above a function. Of a generator function,
+    each resumption is a slice, so that what is done with the items does not count. Scopes can be nested and
     used in any thread. Keyword arguments are shown with the scope: numbers and strings as they are, anything else as
     its `str`. Do not enter the same object twice at the same time.
     """
@@ -232,6 +244,16 @@ class annotate:  # noqa: N801 - used like a function, as a context manager or a 
 
             return cast(Callable[P, R], awaited)
 
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            # Nor does the call of these do more than create a generator.
+            resumed = resumed_in if inspect.isgeneratorfunction(function) else resumed_async_in
+
+            @wraps(function)
+            def generating(*positional: P.args, **named: P.kwargs) -> Any:
+                return resumed(partial(annotate, name, **args), function(*positional, **named))
+
+            return cast(Callable[P, R], generating)
+
         @wraps(function)
         def annotated(*positional: P.args, **named: P.kwargs) -> R:
             with annotate(name, **args):
@@ -246,8 +268,8 @@ class Profile:
     Args:
         logdir: as in `start`.
         options: as in `start`.
-        first_step: number of the step that begins with the block.
-        schedule: what to do in each step, counted from 0 at the beginning of the block; made by `profiler.schedule` or
+        first_step: number of the step that begins with the block; otherwise as in `start`.
+        schedule: what to do in each step, counted from 0 at the first one of the block; made by `profiler.schedule` or
             ``torch.profiler.schedule``.
         collectors: as in `start`.
         on_recording: called with each recording once it is written.
@@ -262,7 +284,7 @@ class Profile:
         logdir: str | os.PathLike[str],
         options: ProfilerOptions | None = None,
         *,
-        first_step: int = 0,
+        first_step: int | None = None,
         schedule: Schedule = record_all,
         collectors: Sequence[Collector | str] | None = None,
         on_recording: Callable[[Recording], None] | None = None,
@@ -272,10 +294,12 @@ class Profile:
         self._schedule: Final = schedule
         self._collectors: Final = checked_collectors(collectors)
         self._on_recording: Final = on_recording
-        self._first_step: Final = checked_step_number(first_step)
+        self._first_step: Final = None if first_step is None else checked_step_number(first_step)
+        self._steps_begin_with_calls: bool | None = None
+        """Whether `step` is called at the beginning of steps; unknown until its first call."""
         self._count = 0
         """Steps since the block began."""
-        self._number = self._first_step
+        self._number = self._first_step or 0
         self._action = ProfilerAction.NONE
         self.recordings: list[Recording] = []
         """All recordings, each added once it is written."""
@@ -289,7 +313,8 @@ class Profile:
         with _process.lock:
             if _process.session is not None or _process.profile is not None:
                 raise AlreadyStartedError(_RUNS_ALREADY)
-            self._count, self._number, self._action = 0, self._first_step, ProfilerAction.NONE
+            self._count, self._number, self._action = 0, self._first_step or 0, ProfilerAction.NONE
+            self._steps_begin_with_calls = None
             self._enter_step()
             _process.profile = self
         return self
@@ -316,12 +341,18 @@ class Profile:
                 if _process.profile is not self:
                     return
                 self._number = self._number + 1 if next_step is None else checked_step_number(next_step)
+                if self._steps_begin_with_calls is None:
+                    self._steps_begin_with_calls = begins_with_call(next_step, self._first_step)
+                    if self._steps_begin_with_calls:
+                        if _process.session is not None:
+                            _process.session.step(next_step)
+                        return
                 self._count += 1
-                self._enter_step()
+                self._enter_step(next_step)
         finally:
             self._tell(before)
 
-    def _enter_step(self) -> None:
+    def _enter_step(self, next_step: int | None = None) -> None:
         """Do what the schedule specifies."""
         before, self._action = self._action, checked_action(self._schedule(self._count))
         ends = (
@@ -335,9 +366,15 @@ class Profile:
             self._end(before)
         if _process.session is not None:
             warm = before is ProfilerAction.WARMUP and self._action is not ProfilerAction.WARMUP
-            (_process.session.forget if warm else _process.session.step)(self._number)
+            (_process.session.forget if warm else _process.session.step)(next_step)
         elif self._action is not ProfilerAction.NONE:
-            _begin(self._logdir, self._options, self._number, self._collectors)
+            _begin(
+                self._logdir,
+                self._options,
+                self._number if self._count else self._first_step,
+                self._collectors,
+                steps_begin_with_calls=self._steps_begin_with_calls,
+            )
 
     def _end(self, action: ProfilerAction) -> None:
         if _process.session is None:

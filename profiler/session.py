@@ -70,7 +70,9 @@ class Session:
 
     Args:
         logdir: the run's log directory, created if it does not exist, or its address, such as ``s3://bucket/run``.
-        first_step: number of the step that begins with the recording.
+        first_step: number of the step that begins with the recording; None: 0, unless the first call of `step` says.
+        steps_begin_with_calls: whether the program calls `step` at the beginning of its steps, or at their end; None:
+            its first call tells, see `begins_with_call`.
         collectors: what to record in addition to the host's scopes, steps and garbage collections.
         optional_collectors: the same, but those that cannot record are left out, with a note.
         delay_ns: anything that begins earlier than this after the start is discarded.
@@ -86,7 +88,8 @@ class Session:
         self,
         logdir: str | os.PathLike[str],
         *,
-        first_step: int = 0,
+        first_step: int | None = None,
+        steps_begin_with_calls: bool | None = None,
         collectors: Sequence[Collector] = (),
         optional_collectors: Sequence[Collector] = (),
         delay_ns: int = 0,
@@ -96,7 +99,8 @@ class Session:
     ) -> None:
         self.host: Final = HostCollector(clock.perf_counter_ns)
         self._logdir: Final = logdir
-        self._first_step: Final = checked_step_number(first_step)
+        self._first_step: Final = None if first_step is None else checked_step_number(first_step)
+        self._steps_begin_with_calls = steps_begin_with_calls
         self._collectors: Final = (self.host, *collectors)
         self._optional_collectors: Final = tuple(optional_collectors)
         self._delay_ns: Final = delay_ns
@@ -127,7 +131,7 @@ class Session:
                     self._notes.append(str(error))
                 else:
                     self._started.append(collector)
-            self.host.begin_step(self._first_step)
+            self.host.begin_step(self._first_step or 0)
         except BaseException:
             self._stop_collectors()
             raise
@@ -136,7 +140,14 @@ class Session:
 
     def step(self, next_step: int | None = None) -> None:
         """End the running step and begin the next, numbered one more unless ``next_step`` is given."""
-        self.host.begin_step(next_step)
+        # What came before the call that begins the first step is part of no step.
+        self.host.begin_step(next_step, forget=self._begins_first_step(next_step))
+
+    def _begins_first_step(self, next_step: int | None) -> bool:
+        if self._steps_begin_with_calls is not None:
+            return False
+        self._steps_begin_with_calls = begins_with_call(next_step, self._first_step)
+        return self._steps_begin_with_calls
 
     def end_step(self) -> None:
         """End the running step without beginning another: the recording is about to stop."""
@@ -144,6 +155,7 @@ class Session:
 
     def forget(self, next_step: int | None = None) -> None:
         """Act as `step`, and discard everything that happened earlier."""
+        self._begins_first_step(next_step)
         begin_ns = self.host.begin_step(next_step, forget=True) + self._wall_offset_ns
         self._kept_from_ns = max(self._kept_from_ns, begin_ns)
 
@@ -151,7 +163,8 @@ class Session:
         """Stop all collectors, write what they recorded, and return the recording with its location."""
         collected = self._stop_collectors()
         records = [record for each in collected for record in each.records]
-        unused = _unused_step(records, own_threads={record.lane for record in collected[0].records})
+        own_threads = {record.lane for record in collected[0].records}
+        unused = None if self._steps_begin_with_calls else _unused_step(records, own_threads)
         records = [record for record in records if record is not unused]
         # The other collectors stop after the host's, some of them much later, and keep counting until then.
         ended_ns = max(_end_ns(record) for record in collected[0].records if record is not unused)
@@ -221,6 +234,14 @@ class Session:
         finally:
             writer.close()
         return written
+
+
+def begins_with_call(next_step: int | None, first_step: int | None) -> bool:
+    """Return whether the first call of `step` since the start begins the first step, rather than ending it.
+
+    It does if it has a number, and that of the running step is the same, or was not given.
+    """
+    return next_step is not None and first_step in (None, checked_step_number(next_step))
 
 
 def _end_ns(record: Record) -> int:

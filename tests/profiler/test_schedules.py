@@ -217,6 +217,13 @@ def test_steps_have_the_numbers_of_the_program_and_the_schedule_its_own(tmp_path
     assert seen == [0, 1, 2, 3, 4]
 
 
+def test_a_loop_that_numbers_its_steps_at_their_beginning_is_scheduled_from_the_first(tmp_path: Path) -> None:
+    with Profile(tmp_path, schedule=planned(".S.S"), collectors=[]) as profile:
+        for number in range(100, 104):
+            profile.step(number)
+    assert [recording.steps for recording in profile.recordings] == [(101,), (103,)]
+
+
 def test_a_number_that_is_none_changes_nothing(tmp_path: Path) -> None:
     # The step was once counted before the number was checked, so the schedule was one step ahead.
     with Profile(tmp_path, schedule=planned(".S"), collectors=[]) as profile:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -234,6 +234,44 @@ def test_steps_may_be_numbered_by_the_program(recorded: Recorded) -> None:
     assert recorded.stop()[0].steps == (7, 100, 101, 200)
 
 
+@pytest.mark.parametrize(
+    ("first_step", "numbers", "steps"),
+    [
+        (None, [0, 1, 2], (0, 1, 2)),
+        (None, [1, 2], (1, 2)),
+        (None, [1000, None], (1000, 1001)),
+        (7, [7, 8], (7, 8)),
+        (7, [8, 9], (7, 8)),
+        (7, [None, None], (7, 8)),
+        (None, [None, None], (0, 1)),
+    ],
+)
+def test_a_first_call_with_a_number_begins_the_first_step(
+    tmp_path: Path, first_step: int | None, numbers: list[int | None], steps: tuple[int, ...]
+) -> None:
+    # Nothing is annotated: what a step does is often unknown to the recording.
+    with profiler.Profile(tmp_path, first_step=first_step, collectors=[]) as profile:
+        for number in numbers:
+            profiler.step(number)
+    assert profile.recording is not None
+    assert profile.recording.steps == steps
+
+
+def test_what_came_before_the_first_step_is_part_of_none(tmp_path: Path) -> None:
+    with profiler.Profile(tmp_path, collectors=[]) as profile:
+        with annotate("compile"):
+            pass
+        for number in (3, 4):
+            profiler.step(number)
+            with annotate(f"train {number}"):
+                pass
+    assert profile.recording is not None
+    assert profile.recording.steps == (3, 4)
+    trace = slices(json.loads(gzip.decompress(Path(profile.recording.trace_path).read_bytes())))
+    in_order = sorted((start, name) for name, start, *_ in trace)
+    assert [name for _, name in in_order] == ["compile", "ProfilerStep#3", "train 3", "ProfilerStep#4", "train 4"]
+
+
 def test_functions_may_be_annotated_before_a_recording_starts(recorded: Recorded) -> None:
     @annotate("square", power=2)
     def square(x: int) -> int:
@@ -258,6 +296,75 @@ def test_annotated_coroutine_functions_last_until_they_are_awaited(recorded: Rec
     assert asyncio.run(outer()) == 4
     _, trace = recorded.stop()
     assert slices(trace)[1:] == [("outer", 1.5, 4.5, {}), ("inner", 3.0, 1.5, {})]
+
+
+def test_each_resumption_of_an_annotated_generator_is_a_slice(recorded: Recorded) -> None:
+    # The scope once ended when the generator was created, before anything in it ran.
+    @annotate("load", shard=1)
+    def load() -> Generator[str, int, str]:
+        with annotate("read"):
+            pass
+        try:
+            sent = yield "first"
+        except KeyError:
+            sent = yield "after the error"
+        return f"sent {sent}"
+
+    recorded.start()
+    batches = load()
+    assert next(batches) == "first"
+    with annotate("train"):
+        pass
+    assert batches.throw(KeyError()) == "after the error"
+    with pytest.raises(StopIteration, match="sent 3"):
+        batches.send(3)
+    _, trace = recorded.stop()
+    assert [name for name, *_ in slices(trace)[1:]] == ["load", "read", "train", "load", "load"]
+    assert slices(trace)[1] == ("load", 1.5, 4.5, {"shard": 1})
+
+
+def test_each_resumption_of_an_annotated_asynchronous_generator_is_a_slice(recorded: Recorded) -> None:
+    ended = []
+
+    @annotate("load")
+    async def load() -> AsyncGenerator[str, int]:
+        try:
+            sent = yield "first"
+            try:
+                yield f"sent {sent}"
+            except KeyError:
+                yield "after the error"
+        finally:
+            ended.append(True)
+
+    async def train() -> list[str]:
+        batches = load()
+        items = [await anext(batches), await batches.asend(3), await batches.athrow(KeyError())]
+        await batches.aclose()
+        return [*items, *[item async for item in load() if item == "first"]]
+
+    recorded.start()
+    assert asyncio.run(train()) == ["first", "sent 3", "after the error", "first"]
+    _, trace = recorded.stop()
+    assert ended == [True, True]
+    assert [name for name, *_ in slices(trace)[1:]] == 7 * ["load"]
+
+
+def test_an_annotated_generator_that_is_closed_cleans_up_in_a_slice(recorded: Recorded) -> None:
+    @annotate("load")
+    def load() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            with annotate("clean up"):
+                pass
+
+    recorded.start()
+    batches = load()
+    next(batches)
+    batches.close()  # type: ignore[attr-defined]
+    _, trace = recorded.stop()
+    assert [name for name, *_ in slices(trace)[1:]] == ["load", "load", "clean up"]
 
 
 def test_a_scope_ends_when_an_exception_leaves_it(recorded: Recorded) -> None:
