@@ -23,20 +23,28 @@ from stepscope.summary.series import SCALARS
 from stepscope.summary.snapshot import Snapshot
 
 
-def merged_layout(snapshot: Snapshot) -> Layout | None:
-    """Return the layouts of all runs merged into one, in order of run name; None if no run has any.
+def layout_of(snapshot: Snapshot, run: str) -> Layout | None:
+    """Return the last layout of a run; None if it has none that can be read."""
+    series = snapshot.series(run, TAG)
+    if series is None or series.kind != PLUGIN_NAME or not len(series):
+        return None
+    try:
+        layout: Layout = series.read(len(series) - 1)
+    except PayloadError:
+        return None
+    return layout
+
+
+def merged_layout(snapshot: Snapshot, *, without: str | None = None) -> Layout | None:
+    """Return the layouts of all runs, or all but one, merged into one, in order of run name; None if no run has any.
 
     Categories with the same title are joined, and a chart that already exists is left out.
     """
     merged: Layout | None = None
     categories: dict[str, Category] = {}
     for name in sorted(snapshot.runs):
-        series = snapshot.series(name, TAG)
-        if series is None or series.kind != PLUGIN_NAME or not len(series):
-            continue
-        try:
-            layout: Layout = series.read(len(series) - 1)
-        except PayloadError:
+        layout = None if name == without else layout_of(snapshot, name)
+        if layout is None:
             continue
         if merged is None:
             merged = Layout(version=layout.version)

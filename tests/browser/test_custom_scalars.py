@@ -73,6 +73,30 @@ def test_the_editor_saves_a_layout_that_shows_at_once(serve: Serve, page: Page, 
     assert layouts(logdir) == [("Mine", [("two", ["x/.*"])])]
 
 
+def test_two_people_who_edit_charts_hear_of_each_other(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a")
+    other = page.context.new_page()
+    url = serve(logdir).url
+    for each, category in ((page, "Ann's"), (other, "Bob's")):
+        each.goto(url)
+        each.get_by_role("button", name="Edit charts").click()
+        each.get_by_title("Remove").first.click()
+        each.get_by_role("button", name="Add a category").click()
+        each.get_by_label("Category").last.fill(category)
+        each.get_by_label("Chart", exact=True).fill("two")
+        each.get_by_label("Regular expression for tags").fill("x/.*")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#said")).to_have_text("Saved. Charts that runs declare themselves stay: both, margin")
+    other.get_by_role("button", name="Save").click()
+    expect(other.get_by_role("alert")).to_have_text(
+        "Another layout was saved after you opened this editor. Save again to replace it, or cancel to see it."
+    )
+    assert "Bob's" not in [title for title, _ in layouts(logdir)]
+    other.get_by_role("button", name="Save").click()
+    expect(other.get_by_role("dialog")).to_have_count(0)
+    assert "Bob's" in [title for title, _ in layouts(logdir)]
+
+
 def test_a_layout_that_cannot_be_fetched_is_reported(serve: Serve, refused_page: Page, logdir: Path) -> None:
     write(logdir / "a")
     page = refused_page

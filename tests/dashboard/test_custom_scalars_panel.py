@@ -122,6 +122,27 @@ def test_saving_writes_no_layout_twice_and_not_without_end(tmp_path: Path, monke
     assert [save("b"), save("b"), save("c")] == [(200, 1), (200, 1), (429, 1)]
 
 
+def test_a_layout_that_another_person_saved_is_not_replaced_unseen(tmp_path: Path) -> None:
+    client, route = client_of(tmp_path), "/api/custom_scalars/layout"
+    opened = [client.get(route).json()["version"] for _ in ("ann", "bob")]
+    ann, bob = ({"category": [{"title": name}]} for name in ("ann", "bob"))
+    saved = client.post(route, params={"version": opened[0]}, json=ann).json()
+    refused = client.post(route, params={"version": opened[1]}, json=bob).json()
+    assert (saved["saved"], refused["saved"], len(list(tmp_path.iterdir()))) == (True, False, 1)
+    assert client.post(route, params={"version": refused["version"]}, json=bob).json()["saved"]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_charts_that_runs_declare_are_said_to_stay(tmp_path: Path) -> None:
+    declared = Layout(category=[Category(title="c", chart=[lines("t", "x"), lines("u", "x")])])
+    logs(tmp_path, {"a": declared})
+    chart = {"title": "u", "multiline": {"tag": ["y"]}}
+    answer = client_of(tmp_path).post(
+        "/api/custom_scalars/layout", json={"category": [{"title": "c", "chart": [chart]}]}
+    )
+    assert answer.json()["stays"] == ["t"]
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b'{"a":' * 100_000, b'{"category": "\xff"}', b'{"category": 1}'])
 def test_what_is_no_layout_is_refused(tmp_path: Path, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}

@@ -58,6 +58,19 @@ class LayoutAnswer(Folder):
     """The layouts of all runs merged into one, and where another one would be written."""
 
     layout: SentLayout
+    version: str
+    """Changes whenever a layout is saved."""
+
+
+class SavedLayout(Folder):
+    """What became of a layout that was sent."""
+
+    saved: bool
+    """False if another layout was saved after the version that the sender had edited."""
+    version: str
+    """The present version."""
+    stays: list[str]
+    """Titles of the charts that runs declare themselves and that the layout lacks, which are still shown."""
 
 
 class Matches(TypedDict):
@@ -68,4 +81,4 @@ class Matches(TypedDict):
     error: str
 
 
-MESSAGES: Final = (LayoutAnswer, Matches)
+MESSAGES: Final = (LayoutAnswer, SavedLayout, Matches)

@@ -1,5 +1,6 @@
 """Layouts read and written by the page: ``/api/custom_scalars/layout``."""
 
+import hashlib
 import time
 from pathlib import Path
 from threading import Lock
@@ -9,13 +10,14 @@ from fastapi import APIRouter, HTTPException, Query
 from google.protobuf import json_format
 
 from stepscope.dashboard.page.state import MAX_QUERY, decode
-from stepscope.dashboard.panels.custom_scalars.charts import matched_tags
-from stepscope.dashboard.panels.custom_scalars.messages import Folder, LayoutAnswer, Matches, SentLayout
+from stepscope.dashboard.panels.custom_scalars.charts import cards, matched_tags
+from stepscope.dashboard.panels.custom_scalars.messages import LayoutAnswer, Matches, SavedLayout, SentLayout
 from stepscope.dashboard.runs.table import RunTable
 from stepscope.dashboard.server.bodies import JsonBody, parsed_message
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.parameters import MAX_NAME
 from stepscope.dashboard.server.work import LightRoute
-from stepscope.dashboard.tensorboard.custom_scalars import merged_layout
+from stepscope.dashboard.tensorboard.custom_scalars import layout_of, merged_layout
 from stepscope.summary.errors import reason_of
 from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.kinds.custom_scalars import custom_scalars
@@ -24,9 +26,12 @@ from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 from stepscope.summary.series import SCALARS
+from stepscope.summary.snapshot import Snapshot
 
 MOST_MATCHES: Final = 50
 FILE_SUFFIX: Final = ".layout"
+OWN_RUN: Final = "."
+"""The run that is the log directory itself, whose layout the editor writes."""
 LARGEST_LAYOUT: Final = 1 << 20
 """Maximum size of the JSON in bytes."""
 MOST_LAYOUTS: Final = 100
@@ -42,15 +47,26 @@ class SavedLayouts:
         self._file = Path()
         self._files = 0
 
-    def save(self, folder: Path, layout: Layout) -> None:
-        """Write a layout, unless it equals the last one saved.
+    def version(self, snapshot: Snapshot) -> str:
+        """Return a text that changes when the log directory gets another layout, even before it has been read."""
+        own = layout_of(snapshot, OWN_RUN)
+        content = b"" if own is None else own.SerializeToString(deterministic=True)
+        return f"{self._files}-{hashlib.sha256(content).hexdigest()[:16]}"
+
+    def save(self, folder: Path, layout: Layout, snapshot: Snapshot, version: str | None) -> bool:
+        """Write a layout, unless it equals the last one saved, or another one was saved after ``version``.
+
+        Returns:
+            Whether it is the layout of the log directory now.
 
         Raises:
             HTTPException: 409 if it cannot be written, 429 if too many were written.
         """
         with self._lock:
             if layout == self._last and self._file.exists():
-                return
+                return True
+            if version is not None and version != self.version(snapshot):
+                return False
             if self._files >= MOST_LAYOUTS:
                 raise HTTPException(
                     429,
@@ -63,6 +79,7 @@ class SavedLayouts:
                 raise HTTPException(409, f"The layout cannot be written to {folder}: {reason_of(error)}.") from None
             self._last = layout
             self._files += 1
+            return True
 
 
 def layout_routes(live: Live) -> APIRouter:
@@ -73,12 +90,20 @@ def layout_routes(live: Live) -> APIRouter:
     @routes.get("/layout")
     def layout() -> LayoutAnswer:
         """Return the merged layouts of all runs, and where a new one would be written; "" if none can be."""
-        merged = merged_layout(live.snapshot()) or Layout()
-        return {"layout": cast(SentLayout, json_format.MessageToDict(merged)), "folder": str(live.folder() or "")}
+        snapshot = live.snapshot()
+        merged = merged_layout(snapshot) or Layout()
+        return {
+            "layout": cast(SentLayout, json_format.MessageToDict(merged)),
+            "folder": str(live.folder() or ""),
+            "version": saved.version(snapshot),
+        }
 
     @routes.post("/layout")
-    def save(body: JsonBody) -> Folder:
-        """Write a layout into the log directory as a separate event file, which TensorBoard reads too."""
+    def save(body: JsonBody, version: Annotated[str | None, Query(max_length=MAX_NAME)] = None) -> SavedLayout:
+        """Write a layout into the log directory as a separate event file, which TensorBoard reads too.
+
+        With the ``version`` that it was made from, only if no other one was saved since then.
+        """
         folder = live.folder()
         if folder is None:
             raise HTTPException(
@@ -86,8 +111,16 @@ def layout_routes(live: Live) -> APIRouter:
             )
         if len(body) > LARGEST_LAYOUT:
             raise HTTPException(413, f"A layout is at most {LARGEST_LAYOUT:,} bytes long.")
-        saved.save(folder, parsed_message(body, Layout()))
-        return {"folder": str(folder)}
+        sent, snapshot = parsed_message(body, Layout()), live.snapshot()
+        is_saved = saved.save(folder, sent, snapshot, version)
+        kept = {card.key for card in cards(sent)}
+        declared = cards(merged_layout(snapshot, without=OWN_RUN))
+        return {
+            "folder": str(folder),
+            "saved": is_saved,
+            "version": saved.version(snapshot),
+            "stays": [card.title for card in declared if card.key not in kept],
+        }
 
     @routes.get("/matches")
     def matches(

@@ -167,6 +167,9 @@ export function removeNotice(notice: HTMLElement | null) {
   if (hadFocus) document.getElementById("panel")?.focus();
 }
 
+/** As long as slow readers need. */
+const MS_PER_CHARACTER = 60;
+
 let saying = 0;
 /** Shows a brief message that needs no response. */
 export function say(text: string) {
@@ -178,7 +181,7 @@ export function say(text: string) {
   note.textContent = text;
   note.classList.add("shown");
   clearTimeout(saying);
-  saying = window.setTimeout(() => note.classList.remove("shown"), 2000);
+  saying = window.setTimeout(() => note.classList.remove("shown"), Math.max(2000, MS_PER_CHARACTER * text.length));
 }
 
 // --- a link --------------------------------------------------------------------------------------------------

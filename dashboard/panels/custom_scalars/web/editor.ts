@@ -2,6 +2,7 @@
 import { openSheet } from "../../../curves/web/sheet.ts";
 import { make } from "../../../web/core/dom.ts";
 import { saveText } from "../../../web/core/download.ts";
+import { integer } from "../../../web/core/numbers.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
 import { say } from "../../../web/page/layout.ts";
@@ -17,13 +18,18 @@ import {
   read,
   written,
 } from "./layout.ts";
-import type { LayoutAnswer, Matches } from "./messages.generated.ts";
+import type { LayoutAnswer, Matches, SavedLayout } from "./messages.generated.ts";
 
 const LONGEST_PATTERN = 300;
+/** The number of charts that a message names. */
+const MOST_NAMED = 5;
+const OTHERS = "Another layout was saved after you opened this editor. Save again to replace it, or cancel to see it.";
 const PARTS: (keyof Margin)[] = ["value", "lower", "upper"];
 
 const api = new Api("api/custom_scalars");
 let categories: Category[] = [];
+/** The version of the layout that is edited. */
+let version = "";
 const body = make("div", { className: "layout-body" });
 
 /** Opens the editor. */
@@ -33,6 +39,7 @@ export async function open() {
   if (typeof answer === "string") return say(answer);
   if (presses !== popover.presses()) return;
   const { layout, folder } = answer;
+  version = answer.version;
   categories = read(layout);
   if (!categories.length) categories = [newCategory("Charts")];
   const problem = make("span", { className: "problem", role: "alert" });
@@ -75,14 +82,19 @@ export async function open() {
 async function save(sheet: HTMLDialogElement, problem: HTMLElement) {
   const button = sheet.querySelector<HTMLButtonElement>("button[type=submit]")!;
   button.disabled = true;
-  try {
-    await api.response("layout", {}, { body: written(categories) });
-  } catch (error) {
+  const body = written(categories);
+  const answer = await api.ask<SavedLayout>("layout", { version }, { body }).catch(messageOf);
+  if (typeof answer === "string" || !answer.saved) {
     button.disabled = false;
-    return void (problem.textContent = messageOf(error));
+    problem.textContent = typeof answer === "string" ? answer : OTHERS;
+    if (typeof answer !== "string") version = answer.version;
+    return;
   }
   if (!sheet.open) return;
   sheet.close();
+  const [named, others] = [answer.stays.slice(0, MOST_NAMED), answer.stays.length - MOST_NAMED];
+  const more = others > 0 ? [`${integer(others)} more`] : [];
+  if (named.length) say(`Saved. Charts that runs declare themselves stay: ${[...named, ...more].join(", ")}`);
   view.update((_params, set) => set("tab", ["custom_scalars"]));
 }
 

@@ -4,6 +4,15 @@
 export interface LayoutAnswer {
   folder: string;
   layout: SentLayout;
+  version: string;
+}
+
+/** What became of a layout that was sent. */
+export interface SavedLayout {
+  folder: string;
+  saved: boolean;
+  version: string;
+  stays: string[];
 }
 
 /** Scalar tags that an expression matches: their number, the first of them, and the error in the expression. */
