@@ -10,6 +10,7 @@ from typing import Final, assert_never
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from stepscope.dashboard.cli.reading import print_lines
 from stepscope.dashboard.server.numbers import count
 from stepscope.profiler.capture_files import CapturedSteps
 from stepscope.profiler.capture_request import (
@@ -137,11 +138,9 @@ class CaptureVerb:
         token = arguments.token or os.environ.get(TOKEN_VARIABLE) or None
         events = capture_all(addresses, request, logdir, token=token, attempts=arguments.attempts)
         captures, errors = _followed(addresses, request, events)
-        output = Console(highlight=False, soft_wrap=True)
-        for capture in captures:
-            output.print("\n".join(_report(capture)), markup=False)
         if captures:
-            output.print(f"Open it with: stepscope --logdir {arguments.logdir}", markup=False)
+            report = [line for capture in captures for line in _report(capture)]
+            print_lines(*report, f"Open it with: stepscope --logdir {arguments.logdir}")
         if errors:
             raise UserError("\n".join(_advised(error) for error in errors))
         return 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.markup import escape
 
+from stepscope.dashboard.cli.reading import print_lines
 from stepscope.dashboard.cli.serve import DEFAULT_PORT, listen, serve, token_for
 from stepscope.dashboard.cli.start import Served
 from stepscope.dashboard.server.access import Access
@@ -71,16 +72,17 @@ class GraphVerb:
         name = arguments.run if arguments.run is not None else Path(arguments.model).absolute().stem
         notes: list[str] = []
         event, shown = _event(arguments.model, notes)
-        console = steady_console()
-        for note in notes:
-            console.print(escape(note))
         if arguments.logdir is None:
+            console = steady_console()
+            for note in notes:
+                console.print(escape(note))
             _serve(event, name, arguments, console)
             return 0
         folder = _write(event, arguments.logdir, name)
-        console.print(
-            f"Wrote a graph of {counted(len(shown.node), 'node')} to {escape(folder.address)}\n"
-            f"Open it with: stepscope --logdir {escape(arguments.logdir)}"
+        print_lines(
+            *notes,
+            f"Wrote a graph of {counted(len(shown.node), 'node')} to {folder.address}",
+            f"Open it with: stepscope --logdir {arguments.logdir}",
         )
         return 0
 

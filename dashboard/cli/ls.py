@@ -77,12 +77,13 @@ class ListRunsVerb:
             # The output itself stays as programs expect it.
             print(f"No {'tags' if arguments.tags else 'runs'} in {', '.join(given)}.", file=sys.stderr)
         _sort(rows, arguments.sort, reverse=arguments.reverse)
-        if sys.stdout.isatty() and not arguments.json:
-            if rows:
-                Console(highlight=False).print(_table(rows, columns))
-            return 0
         with standard_output() as stream:
-            stream.write(_json(rows, columns) if arguments.json else _lines(rows, columns).encode())
+            if arguments.json:
+                stream.write(_json(rows, columns))
+            elif not sys.stdout.isatty():
+                stream.write(_lines(rows, columns).encode())
+            elif rows:
+                Console(highlight=False).print(_table(rows, columns))
         return 0
 
 

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from stepscope.dashboard.cli.base import ListedVerb, Verb
 from stepscope.dashboard.cli.imports import quick_imports
+from stepscope.dashboard.cli.reading import flushed_output
 from stepscope.dashboard.cli.tensorboard_flags import translated
 from stepscope.dashboard.cli.verb_parser import VerbParser
 from stepscope.dashboard.cli.verbs import OTHERS, VERBS, all_verbs
@@ -173,8 +174,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 errors.print(f"stepscope: {remark}", style="yellow", markup=False)
         with quick_imports():
             parser = make_parser(arguments[0])
-        parsed = parser.parse_args(arguments)
-        return _run(parsed)
+        with flushed_output():
+            return _run(parser.parse_args(arguments))
     except UserError as error:
         errors.print(f"stepscope: {error}", style="red", markup=False)
         return error.exit_code

@@ -2,7 +2,7 @@
 
 import contextlib
 import glob
-import os
+import io
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from rich.console import Console
 from rich.markup import escape
 
+from stepscope.dashboard.server.steady_output import lead_nowhere
 from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.logdir_source import absent_addresses, named_logdir, sources_of
@@ -181,13 +182,63 @@ def standard_output() -> Iterator[BinaryIO]:
     """Provide standard output for bytes.
 
     A reader that closes the pipe early, such as ``head``, ends the output silently.
+
+    Raises:
+        UserError: standard output is closed, or does not take everything, as on a full disk.
     """
+    if sys.stdout is None:
+        raise UserError(_unwritable("it is closed"))
+    with _flushed():
+        raw = sys.stdout.buffer
+        if not isinstance(raw, io.RawIOBase):
+            yield raw
+            return
+        # With PYTHONUNBUFFERED, it may take only a part of what is written, without an error.
+        stream = io.BufferedWriter(raw)
+        try:
+            yield stream
+            stream.flush()
+        except OSError:
+            lead_nowhere(sys.stdout)
+            raise
+        finally:
+            # Its end would otherwise close standard output.
+            stream.detach()
+
+
+@contextlib.contextmanager
+def flushed_output() -> Iterator[None]:
+    """Flush what was printed when the block ends, if there is a standard output; raises as `standard_output`."""
     try:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        # Otherwise Python would complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        yield
+    finally:
+        if sys.stdout is not None:
+            with _flushed():
+                pass
+
+
+@contextlib.contextmanager
+def _flushed() -> Iterator[None]:
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        lead_nowhere(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            raise UserError(_unwritable(reason_of(error))) from error
+
+
+def _unwritable(reason: str) -> str:
+    return (
+        f"standard output cannot be written: {reason}. Expected a terminal, a pipe, or a file on a disk that has room "
+        "for all of it."
+    )
+
+
+def print_lines(*lines: str) -> None:
+    """Print lines without control characters; raises as `standard_output`."""
+    with standard_output() as stream:
+        stream.write("".join(f"{printable(line)}\n" for line in lines).encode())
 
 
 def printable(text: str) -> str:

@@ -3,8 +3,7 @@
 import time
 from argparse import ArgumentParser, Namespace
 
-from rich.console import Console
-
+from stepscope.dashboard.cli.reading import print_lines
 from stepscope.dashboard.server.warm_up import WARMERS
 
 
@@ -15,10 +14,9 @@ class WarmUpVerb:
         """Declare nothing: the verb has no arguments."""
 
     def run(self, arguments: Namespace) -> int:
-        console = Console(highlight=False, soft_wrap=True)
         for name, warm in WARMERS.items():
             begin = time.perf_counter()
             warm()
-            console.print(f"{name}: {time.perf_counter() - begin:.1f} s")
-        console.print("Everything is compiled; the next start uses it.")
+            print_lines(f"{name}: {time.perf_counter() - begin:.1f} s")
+        print_lines("Everything is compiled; the next start uses it.")
         return 0

@@ -11,11 +11,7 @@ from rich.console import Console
 
 
 class SteadyOutput:
-    """Writes to a stream until that fails; later output is dropped. Characters that it lacks become escapes.
-
-    After a failure the stream's file descriptor leads nowhere, so that what remains in its buffer does not fail again
-    when Python ends.
-    """
+    """Writes to a stream until that fails; later output is dropped. Characters that it lacks become escapes."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -27,22 +23,24 @@ class SteadyOutput:
             encoding = self._stream.encoding
             return self.write(text.encode(encoding, "backslashreplace").decode(encoding))
         except OSError:
-            self._give_up()
+            lead_nowhere(self._stream)
             return len(text)
 
     def flush(self) -> None:
         try:
             self._stream.flush()
         except OSError:
-            self._give_up()
-
-    def _give_up(self) -> None:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self._stream.fileno())
-        os.close(nowhere)
+            lead_nowhere(self._stream)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def lead_nowhere(stream: TextIO) -> None:
+    """Have a stream's file descriptor lead nowhere, so that what is in its buffer does not fail again at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def steady_console() -> Console:
