@@ -4,11 +4,12 @@ import contextlib
 import errno
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Any, Final, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 
 from stepscope.summary.full_install import needs_full_install
 
@@ -143,6 +144,32 @@ def read_at(address: str) -> bytes:
     return RemoteFolder(folder).read(name)
 
 
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Provide a file that appears once it is complete: a failure leaves no partial file, and keeps an existing one.
+
+    Of a symbolic link, the file that it points to is replaced. What is no regular file, such as a device or a FIFO, is
+    written into. Raises OSError.
+    """
+    try:
+        is_regular = stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        is_regular = True
+    if not is_regular:
+        with path.open("wb") as special:
+            yield special
+        return
+    path = Path(os.path.realpath(path))
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with unfinished.open("wb") as stream:
+            yield stream
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
 class LocalFolder:
     """A local folder."""
 
@@ -165,13 +192,8 @@ class LocalFolder:
     def replace(self, relative: str, content: bytes) -> None:
         path = self.path / relative
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            unfinished.write_bytes(content)
-            unfinished.replace(path)
-        except OSError:
-            unfinished.unlink(missing_ok=True)
-            raise
+        with whole_file(path) as stream:
+            stream.write(content)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

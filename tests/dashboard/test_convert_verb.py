@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 from uuid import uuid4
 
@@ -61,6 +62,28 @@ def test_the_ending_says_the_format(trace: Path, tmp_path: Path, name: str, caps
 def test_the_format_can_be_named(trace: Path, tmp_path: Path) -> None:
     assert main(["convert", str(trace), "-o", str(tmp_path / "b"), "--to", "cache"]) == 0
     assert (tmp_path / "b").read_bytes().startswith(b"stepscope trace 1\n")
+
+
+def test_a_fifo_is_written_into(trace: Path, tmp_path: Path) -> None:
+    fifo = tmp_path / "b.json"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert main(["convert", str(trace), "-o", str(fifo)]) == 0
+        assert b'"kernel"' in os.read(reader, 1 << 16)
+    finally:
+        os.close(reader)
+    assert fifo.is_fifo()
+
+
+def test_of_a_link_the_file_that_it_points_to_is_replaced(trace: Path, tmp_path: Path) -> None:
+    link, target = tmp_path / "b.sstrace", tmp_path / "kept" / "c"
+    target.parent.mkdir()
+    target.write_text("old")
+    link.symlink_to("kept/c")
+    assert main(["convert", str(trace), "-o", str(link)]) == 0
+    assert link.readlink() == Path("kept/c")
+    assert target.read_bytes().startswith(b"stepscope trace 1\n")
 
 
 def test_traces_can_lie_elsewhere(trace: Path) -> None:
