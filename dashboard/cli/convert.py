@@ -1,6 +1,5 @@
 """``stepscope convert``: convert a trace from any format to another."""
 
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -9,8 +8,8 @@ from typing import Literal, assert_never, get_args
 
 from zlib_ng import zlib_ng
 
+from stepscope.dashboard.cli.output_files import check_output
 from stepscope.profiler.trace import Trace
-from stepscope.summary.companions import is_event_file
 from stepscope.summary.counts import counted
 from stepscope.summary.errors import UserError, reason_of
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
@@ -54,7 +53,7 @@ class ConvertVerb:
         from stepscope.profiler.traces import load_trace
 
         target: TraceFormat = arguments.to or _format_of(arguments.output)
-        _check_output(arguments.output, arguments.trace)
+        check_output(arguments.output, arguments.trace, "trace.json.gz")
         trace = load_trace(arguments.trace)
         content = _encoded(trace, target, arguments.output)
         path = Path(arguments.output)
@@ -85,13 +84,6 @@ def _format_of(output: str) -> TraceFormat:
         f"{output} does not name a format. Expected an extension of .json, .json.gz, .json.zst, .pb, "
         f".step_stats.pb or .sstrace, or --to with one of {', '.join(get_args(TraceFormat))}."
     )
-
-
-def _check_output(output: str, trace: str) -> None:
-    if is_event_file(os.path.basename(output)):
-        raise UserError(f"{output} has the name of an event file; expected another name, such as trace.json.gz")
-    if output == trace or (os.path.exists(output) and os.path.exists(trace) and os.path.samefile(output, trace)):
-        raise UserError(f"{output} is the trace itself, which may hold more than is converted; choose another name")
 
 
 def _encoded(trace: Trace, target: TraceFormat, output: str) -> bytes:

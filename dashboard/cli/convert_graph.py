@@ -4,10 +4,19 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from stepscope.dashboard.cli.output_files import check_output, writable
 from stepscope.dashboard.cli.reading import standard_output
 from stepscope.summary.counts import counted
-from stepscope.summary.errors import UserError, reason_of
-from stepscope.summary.graphs.files import binary_of, graph_def_of, load_graph_file, text_of, unknown_fields
+from stepscope.summary.graphs.files import (
+    GraphMessage,
+    binary_of,
+    graph_def_of,
+    parse_graph_file,
+    read_model_file,
+    text_of,
+    unknown_fields,
+)
+from stepscope.summary.storage import whole_file
 
 STANDARD_OUTPUT = "-"
 
@@ -23,9 +32,10 @@ class PbToTextVerb:
         """Write the text, and report on standard error what was written and what text cannot hold.
 
         Raises:
-            UserError: the file holds no graph, or the text cannot be written.
+            UserError: the file holds no graph, or the output cannot be written, is the file itself, or has the name of
+                an event file.
         """
-        message = load_graph_file(arguments.input)
+        message = _read(arguments, "graph.pbtxt")
         _write(arguments.output, text_of(message).encode())
         lost = unknown_fields(message)
         if lost:
@@ -48,9 +58,10 @@ class TextToPbVerb:
         """Write the message, and report on standard error what was written.
 
         Raises:
-            UserError: the file holds no graph, or the message cannot be written.
+            UserError: the file holds no graph, or the output cannot be written, is the file itself, or has the name of
+                an event file.
         """
-        message = load_graph_file(arguments.input)
+        message = _read(arguments, "graph.pb")
         _write(arguments.output, binary_of(message))
         _report(arguments.output, type(message).__name__, len(graph_def_of(message).node))
         return 0
@@ -71,18 +82,20 @@ def _add_files(parser: ArgumentParser, ending: str) -> None:
     )
 
 
+def _read(arguments: Namespace, example: str) -> GraphMessage:
+    file, content = read_model_file(arguments.input)
+    if arguments.output != STANDARD_OUTPUT:
+        check_output(arguments.output, str(file), example)
+    return parse_graph_file(content, name=str(file))
+
+
 def _write(path: str, content: bytes) -> None:
     if path == STANDARD_OUTPUT:
         with standard_output() as stream:
             stream.write(content)
         return
-    try:
-        Path(path).write_bytes(content)
-    except (OSError, ValueError) as error:
-        reason = reason_of(error)
-        raise UserError(
-            f"{path} cannot be written: {reason}. Expected a file in a directory that exists and may be written to."
-        ) from error
+    with writable(path), whole_file(Path(path)) as stream:
+        stream.write(content)
 
 
 def _report(path: str, kind: str, nodes: int) -> None:

@@ -2,18 +2,18 @@
 
 import contextlib
 import errno
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, BinaryIO, Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from rich.console import Console
 
 from stepscope.dashboard.cli.engines import add_engine, exit_code, last_step
+from stepscope.dashboard.cli.output_files import check_no_event_file, writable
 from stepscope.dashboard.cli.reading import (
     add_directories,
     add_keep_superseded,
@@ -26,13 +26,12 @@ from stepscope.dashboard.cli.reading import (
 from stepscope.dashboard.export.choice import Choice, kinds_with_files, tables
 from stepscope.dashboard.export.media_files import media_files
 from stepscope.dashboard.export.tables import TableFormat, write_table
-from stepscope.summary.companions import is_event_file
 from stepscope.summary.contents import LARGEST_FRAME
 from stepscope.summary.counts import counted
 from stepscope.summary.engine import Progress, engine_at
-from stepscope.summary.errors import UserError, reason_of
+from stepscope.summary.errors import UserError
 from stepscope.summary.frames.selection import SelectionError
-from stepscope.summary.storage import is_address
+from stepscope.summary.storage import is_address, whole_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,13 +198,12 @@ def _check_output(output: str, *, force: bool) -> None:
     if output == STANDARD_OUTPUT:
         return
     path = Path(output)
-    with _writable(path):
+    with writable(path):
         _check_file(path, force=force)
 
 
 def _check_file(path: Path, *, force: bool) -> None:
-    if is_event_file(path.name):
-        raise UserError(f"-o {path} has the name of an event file; expected another name, such as scalars.csv")
+    check_no_event_file(path, "scalars.csv")
     if path.is_dir():
         raise UserError(f"-o {path} is a directory; expected a file, such as {path / 'scalars.csv'}")
     if path.is_file() and not force:
@@ -220,44 +218,16 @@ def _check_extension(path: Path) -> None:
 
 
 def _write_file(path: Path, frame: "pl.DataFrame", table_format: TableFormat, *, force: bool) -> None:
-    with _writable(path), _created(path, force=force) as stream:
-        write_table(frame, table_format, stream)
-
-
-@contextlib.contextmanager
-def _created(path: Path, *, force: bool) -> Iterator[BinaryIO]:
-    """Provide a file that appears once it is complete: a failure leaves no partial file, and keeps an existing one."""
-    if path.exists() and not path.is_file():
-        with path.open("wb") as device:
-            yield device
-        return
-    if path.exists() and not force:
-        raise FileExistsError(errno.EEXIST, "it exists already; overwrite it with --force")
-    path = path.resolve()
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
-        with unfinished.open("xb") as stream:
-            yield stream
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _writable(path: Path) -> Iterator[None]:
-    """Raise UserError for an OSError about the output, also one of merely looking at what is there."""
-    try:
-        yield
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be written: {reason_of(error)}. Expected a file in a directory that exists and may "
-            "be written to."
-        ) from error
+    with writable(path):
+        if path.is_file() and not force:
+            raise FileExistsError(errno.EEXIST, "it exists already; overwrite it with --force")
+        with whole_file(path) as stream:
+            write_table(frame, table_format, stream)
 
 
 def _export_media(arguments: Namespace) -> int:
     folder = Path(arguments.output)
-    with _writable(folder):
+    with writable(folder):
         taken = folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not arguments.force))
     if taken:
         raise UserError(
@@ -269,7 +239,7 @@ def _export_media(arguments: Namespace) -> int:
     written = 0
     for file in media_files(chosen, unreadable, last=arguments.last):
         path = folder / file.path
-        with _writable(path):
+        with writable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb" if arguments.force else "xb") as stream:
                 stream.write(file.content)
@@ -298,7 +268,7 @@ def _check_parts(arguments: Namespace) -> None:
     if is_address(arguments.output):
         return
     path = Path(arguments.output)
-    with _writable(path):
+    with writable(path):
         taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
     if taken:
         raise UserError(f"-o {path} exists already; expected a new or empty folder, because --engine writes parts")

@@ -7,10 +7,11 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import get_args
 
+from stepscope.dashboard.cli.output_files import check_output, writable
 from stepscope.dashboard.cli.reading import standard_output
 from stepscope.profiler.step_stats import load_step_stats
 from stepscope.profiler.timeline import OpTime, chrome_trace
-from stepscope.summary.errors import UserError, reason_of
+from stepscope.summary.storage import whole_file
 
 STANDARD_OUTPUT = "-"
 
@@ -54,8 +55,11 @@ class TimelineVerb:
         """Write the trace, and report on standard error what was written.
 
         Raises:
-            UserError: the file holds no StepStats, or the trace cannot be written.
+            UserError: the file holds no StepStats, or the output cannot be written, is the file itself, or has the name
+                of an event file.
         """
+        if arguments.output != STANDARD_OUTPUT:
+            check_output(arguments.output, arguments.step_stats, "trace.json.gz")
         step_stats = load_step_stats(arguments.step_stats)
         trace = chrome_trace(
             step_stats,
@@ -81,13 +85,8 @@ def _write(output: str, content: bytes) -> None:
             stream.write(content + b"\n")
         return
     path = Path(output)
-    try:
-        path.write_bytes(gzip.compress(content, compresslevel=6) if path.suffix == ".gz" else content)
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be written: {reason_of(error)}. Expected a file in a directory that exists and "
-            "may be written to."
-        ) from error
+    with writable(path), whole_file(path) as stream:
+        stream.write(gzip.compress(content, compresslevel=6) if path.suffix == ".gz" else content)
 
 
 def _shown(output: str) -> str:

@@ -210,8 +210,13 @@ def test_the_format_is_named_or_csv(
 def test_an_event_file_is_not_overwritten_even_by_force(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (file,) = (logdir / "a").iterdir()
     content = file.read_bytes()
-    assert export(logdir, "-o", file, "--force") == 2
-    assert "has the name of an event file" in capsys.readouterr().err
+    link = logdir / "link.csv"
+    link.symlink_to(file)
+    for output in (file, link):
+        assert export(logdir, "-o", output, "--force") == 2
+        assert capsys.readouterr().err == (
+            f"stepscope: {file} has the name of an event file; expected another name, such as scalars.csv\n"
+        )
     assert file.read_bytes() == content
 
 

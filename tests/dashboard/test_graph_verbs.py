@@ -133,6 +133,30 @@ def test_to_text_and_back(message: GraphDef, tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().err == f"Wrote {text}: {kind} of 2 nodes.\nWrote {again}: {kind} of 2 nodes.\n"
 
 
+@pytest.mark.parametrize("verb", ["pb2text", "text2pb"])
+@pytest.mark.parametrize(
+    ("source", "output", "reason"),
+    [
+        (
+            "net.pb",
+            "run/events.out.tfevents.1",
+            "has the name of an event file; expected another name, such as graph.pb",
+        ),
+        ("net.pb", "net.pb", "is the input itself, which may hold more than is converted; choose another name"),
+        ("saved", "saved/saved_model.pb", "is the input itself, which may hold more than is converted; choose another"),
+    ],
+)
+def test_event_files_and_the_input_are_not_overwritten(
+    verb: str, source: str, output: str, reason: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for other in ("run/events.out.tfevents.1", "saved/saved_model.pb"):
+        (tmp_path / other).parent.mkdir()
+        (tmp_path / other).write_bytes(model.read_bytes())
+    assert main([verb, str(tmp_path / source), str(tmp_path / output)]) == 2
+    assert capsys.readouterr().err.startswith(f"stepscope: {tmp_path / output} {reason}")
+    assert (tmp_path / output).read_bytes() == binary_of(GRAPH)
+
+
 def test_standard_output_holds_nothing_else(model: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert main(["pb2text", str(model)]) == 0
     written = capfdbinary.readouterr()

@@ -109,6 +109,23 @@ def test_an_output_that_cannot_be_written(step_stats: Path, tmp_path: Path) -> N
         run(step_stats, "-o", output)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("events.out.tfevents.1", "has the name of an event file; expected another name, such as trace.json.gz"),
+        ("step_stats.pb", "is the input itself, which may hold more than is converted; choose another name"),
+    ],
+)
+def test_event_files_and_the_input_are_not_overwritten(
+    step_stats: Path, tmp_path: Path, name: str, reason: str
+) -> None:
+    output = tmp_path / name
+    output.write_bytes(STATS.SerializeToString())
+    with pytest.raises(UserError, match=re.escape(f"{output} {reason}")):
+        run(step_stats, "-o", output)
+    assert output.read_bytes() == STATS.SerializeToString()
+
+
 def test_an_input_that_is_no_step_stats_leaves_no_output(tmp_path: Path) -> None:
     source, output = tmp_path / "notes.txt", tmp_path / "trace.json"
     source.write_text("not a protobuf")
