@@ -344,9 +344,15 @@ def open_logdir(path: str | os.PathLike[str], *, keep_superseded: bool = False) 
         The runs and other contents at this moment, with methods that return them as Polars tables.
 
     Raises:
+        TypeError: the path is neither a string nor a path, such as a list of several.
         ValueError: the address's protocol is unknown.
         ImportError: the protocol needs a package that is not installed.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"path must be the path or address of one log directory, got {type(path).__name__}; to read several, call "
+            "open_logdir for each, or give a pattern such as 'runs/*/seed_0'"
+        )
     return Logdir(path, keep_superseded=keep_superseded).update()
 
 

@@ -3,6 +3,7 @@
 import errno
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -284,6 +285,16 @@ def test_a_missing_directory_is_empty_until_it_comes(tmp_path: Path) -> None:
     assert list(logdir.update().runs) == []
     write(tmp_path / "later" / "run" / "events.out.tfevents.1", scalar(0, 1.0))
     assert list(logdir.update().runs) == ["run"]
+
+
+@pytest.mark.parametrize("path", [["a", "b"], None])
+def test_what_is_not_one_log_directory_is_refused(path: Any) -> None:
+    said = (
+        f"path must be the path or address of one log directory, got {type(path).__name__}; to read several, call "
+        "open_logdir for each, or give a pattern such as 'runs/*/seed_0'"
+    )
+    with pytest.raises(TypeError, match=re.escape(said)):
+        open_logdir(path)
 
 
 def test_symbolic_links_are_followed_and_loops_end(tmp_path: Path) -> None:
