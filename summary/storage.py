@@ -148,14 +148,14 @@ def read_at(address: str) -> bytes:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Provide a file that appears once it is complete: a failure leaves no partial file, and keeps an existing one.
 
-    Of a symbolic link, the file that it points to is replaced. What is no regular file, such as a device or a FIFO, is
-    written into. Raises OSError.
+    The file has the permissions of the one that it replaces; of a symbolic link, that is the file that it points to.
+    What is no regular file, such as a device or a FIFO, is written into. Raises OSError.
     """
     try:
-        is_regular = stat.S_ISREG(path.stat().st_mode)
+        mode = path.stat().st_mode
     except FileNotFoundError:
-        is_regular = True
-    if not is_regular:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):
         with path.open("wb") as special:
             yield special
         return
@@ -163,6 +163,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with unfinished.open("wb") as stream:
+            if mode is not None:
+                # Some file systems do not support it.
+                with contextlib.suppress(OSError):
+                    unfinished.chmod(stat.S_IMODE(mode))
             yield stream
         unfinished.replace(path)
     except BaseException:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import stat
 from pathlib import Path
 from uuid import uuid4
 
@@ -80,10 +81,13 @@ def test_of_a_link_the_file_that_it_points_to_is_replaced(trace: Path, tmp_path:
     link, target = tmp_path / "b.sstrace", tmp_path / "kept" / "c"
     target.parent.mkdir()
     target.write_text("old")
+    target.chmod(0o600)
     link.symlink_to("kept/c")
     assert main(["convert", str(trace), "-o", str(link)]) == 0
     assert link.readlink() == Path("kept/c")
     assert target.read_bytes().startswith(b"stepscope trace 1\n")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert list(target.parent.iterdir()) == [target]
 
 
 def test_traces_can_lie_elsewhere(trace: Path) -> None:
