@@ -1,6 +1,6 @@
 // The menus of a single card of curves and of all of them: downloads, pictures, axis limits.
 import { make, toClipboard } from "../../web/core/dom.ts";
-import { saveBlob, saveText } from "../../web/core/download.ts";
+import { fileName, saveBlob, saveText } from "../../web/core/download.ts";
 import { popover } from "../../web/core/popover.ts";
 import { messageOf } from "../../web/core/request.ts";
 import type { Range } from "../../web/lines/scale.ts";
@@ -62,12 +62,9 @@ function openMenu(button: HTMLElement, label: string, title: string, links: HTML
   popover.show(button, label, content, { className: "menu", focus: links[0], atEnd: true });
 }
 
-const fileName = (title: string, ending: string) =>
-  (title.replace(/[^\w.-]+/g, "_").replace(/^_+|_+$/g, "") || "chart") + "." + ending;
-
 export function cardMenu(card: Card, button: HTMLElement): void {
   const { key } = card;
-  const title = titleOf(card);
+  const name = fileName(titleOf(card), "chart");
   const own = ownForm(card);
   const content = [
     heading("This card"),
@@ -82,8 +79,8 @@ export function cardMenu(card: Card, button: HTMLElement): void {
     make(
       "div",
       { className: "formats" },
-      item("PNG", async () => saveBlob(await pngOf(card), fileName(title, "png"))),
-      item("SVG", () => saveText(svgOf(card), fileName(title, "svg"), SVG)),
+      item("PNG", async () => saveBlob(await pngOf(card), `${name}.png`)),
+      item("SVG", () => saveText(svgOf(card), `${name}.svg`, SVG)),
     ),
     item("Copy a link to this view", () => toClipboard(view.link())),
     ...(isCombined(key) ? [item("Split", () => assign("chart", list("chart").filter((other) => other !== key)))] : []),

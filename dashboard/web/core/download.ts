@@ -1,5 +1,8 @@
 /** Saves content made by the page, or fetched from an address, as a file for the user. */
 
+/** Maximum length of a file's name without its ending, in characters, each of which may take three bytes of 255. */
+const LONGEST_NAME = 80;
+
 /** As long as a browser may take to ask where to save a file. */
 const KEPT_MS = 60_000;
 
@@ -19,3 +22,9 @@ export function saveBlob(blob: Blob, name: string): void {
 
 export const saveText = (text: string, name: string, type = "text/plain"): void =>
   saveBlob(new Blob([text], { type }), name);
+
+/** A name that every file system accepts, with letters of any language; dashboard/server/headers.py has the same rule. */
+export function fileName(text: string, otherwise: string): string {
+  const kept = text.replace(/[^\p{L}\p{M}\p{N}_.-]+/gu, "_");
+  return /[^_]/.test(kept) ? [...kept].slice(0, LONGEST_NAME).join("") : otherwise;
+}

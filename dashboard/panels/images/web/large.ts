@@ -2,7 +2,7 @@
 import { bind, type Command, tip } from "../../../web/core/commands.ts";
 import { toggleSheet } from "../../../web/page/keys_sheet.ts";
 import { icon, iconButton, make, runLabel, stepText, storage, when } from "../../../web/core/dom.ts";
-import { saveBlob } from "../../../web/core/download.ts";
+import { fileName, saveBlob } from "../../../web/core/download.ts";
 import { nearest, type Point } from "../../../web/core/steps.ts";
 import { view as pageView } from "../../../web/page/view.ts";
 import { type Choice, Slot } from "./compare_side.ts";
@@ -448,7 +448,7 @@ class Large {
     if (!canvas) return;
     const { run, tag } = this.a.choice;
     const name = `${run}_${tag}_step${this.a.point()?.step}_${this.#comparing() ? mode() : "shown"}`;
-    canvas.toBlob((blob) => blob && saveBlob(blob, pictures.fileName(name) + ".png"), "image/png");
+    canvas.toBlob((blob) => blob && saveBlob(blob, `${fileName(name, "picture")}.png`), "image/png");
   }
 
   #toggleColumn(): void {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { address, describe, downloadAddress, fileName } from "./pictures.ts";
+import { address, describe, downloadAddress } from "./pictures.ts";
 
 const wanted = { run: "a/b", tag: "x y", epoch: "e1", point: { index: 2, step: 7, nth: 0 }, sample: 0 };
 
@@ -18,8 +18,4 @@ Deno.test("a picture is described by its size, format, frames and bytes", () => 
     describe({ ...still, frames: 3, size: 1_234_567, mime_type: "image/gif" }),
     "6 × 4 · GIF · 3 frames · 1.23 MB",
   );
-});
-
-Deno.test("names of files have no folders in them, and are never empty", () => {
-  assert.deepEqual(["runs/a x/../y", "ä", ""].map(fileName), ["runs_a_x_.._y", "_", "picture"]);
 });

@@ -119,6 +119,3 @@ export function crisp(image: HTMLImageElement): void {
   image.classList.toggle("crisp", image.clientWidth * devicePixelRatio > image.naturalWidth * 1.2);
 }
 export const crispAll = (): void => document.querySelectorAll<HTMLImageElement>(".picture img").forEach(crisp);
-
-/** A name that every file system accepts. */
-export const fileName = (text: string): string => text.replace(/[^A-Za-z0-9._-]+/g, "_").slice(0, 120) || "picture";

@@ -1,5 +1,6 @@
 /** What a running program shows with `stepscope.debug.show`, frame by frame while the page is connected. */
 import { arrange, iconButton, make, stepText, storage } from "../../../web/core/dom.ts";
+import { fileName } from "../../../web/core/download.ts";
 import { counted, integer, shortNumber } from "../../../web/core/numbers.ts";
 import { isAbort, messageOf, reasonOf } from "../../../web/core/request.ts";
 import type {
@@ -257,7 +258,7 @@ export class LiveView {
     const save = iconButton("download", `Download the image of ${tensor.name}`, () => {
       const link = make("a", {
         href: canvas.toDataURL("image/png"),
-        download: `${tensor.name.replaceAll("/", "_")}.png`,
+        download: `${fileName(tensor.name, "array")}.png`,
       });
       link.click();
     });

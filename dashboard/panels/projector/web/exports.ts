@@ -1,7 +1,7 @@
 /** Exports of the Projector panel: coordinates with metadata, pictures, a link. */
 import { counted } from "../../../web/core/numbers.ts";
 import * as frame from "../../../web/page/layout.ts";
-import { saveBlob, saveText } from "../../../web/core/download.ts";
+import { fileName, saveBlob, saveText } from "../../../web/core/download.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { METHODS } from "./knobs.ts";
 import type { Appearance } from "./appearance.ts";
@@ -26,11 +26,8 @@ export interface ExportPanel extends Pick<Appearance, "state" | "dataset" | "api
   notify(text: string, sort?: "problem" | "info"): void;
 }
 
-/** A name that every file system accepts. */
-const fileName = (id: string, projection: string, ending: string): string =>
-  `${id.replace(/[^\w.-]+/g, "_").replace(/^_+|_+$/g, "") || "embedding"}.${projection}.${ending}`;
-
-const nameOf = ({ state }: ExportPanel, ending: string) => fileName(state.id, state.projection, ending);
+const nameOf = ({ state }: ExportPanel, ending: string) =>
+  `${fileName(state.id, "embedding")}.${state.projection}.${ending}`;
 
 async function saveTable(panel: ExportPanel, dataset: Dataset, format: TableFormat, rows: Uint32Array | null) {
   try {
