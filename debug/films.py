@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.debug.live import LiveTensors
-from stepscope.debug.live_frames import Frame, ShownTensor, matches
+from stepscope.debug.live_frames import Frame, ShownTensor
 from stepscope.debug.pictures import GAP, NOT_FINITE, pixels
 from stepscope.debug.showing import LIVE
 from stepscope.summary.counts import counted
@@ -67,8 +67,7 @@ class FrameSink:
 
     def take(self, frame: Frame) -> None:
         """Process the frame's arrays; an error ends this sink with a warning, and never the program."""
-        shown = [tensor for tensor in frame.tensors if matches(tensor.name, self.names)]
-        if self._closed or not shown:
+        if self._closed or not frame.tensors:
             return
         if frame.left_out and not self._has_said_left_out:
             self._has_said_left_out = True
@@ -79,12 +78,12 @@ class FrameSink:
             )
             _log.warning("%s left out. Select fewer with `names`.", arrays)
         try:
-            self._write(frame, shown)
+            self._write(frame)
         except Exception as error:
             _log.warning("Arrays given to debug.show are no longer written: %s", error)
             self._live.remove_sink(self)
 
-    def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:
+    def _write(self, frame: Frame) -> None:
         raise NotImplementedError
 
     def close(self) -> None:
@@ -144,10 +143,10 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
         self._has_left_out = False
         super().__init__(names, every, live)
 
-    def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:
+    def _write(self, frame: Frame) -> None:
         from PIL import Image
 
-        picture, left_out = sheet(frame, shown)
+        picture, left_out = sheet(frame)
         if left_out and not self._has_left_out:
             self._has_left_out = True
             names = ", ".join(left_out)
@@ -185,9 +184,9 @@ class record_images(FrameSink):  # noqa: N801
         self._writer: Final = writer
         super().__init__(names, every, live)
 
-    def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:
+    def _write(self, frame: Frame) -> None:
         step = frame.number if frame.step is None else frame.step
-        for tensor in shown:
+        for tensor in frame.tensors:
             self._writer.add_image(f"live/{tensor.name}", picture(tensor), step, dataformats="HWC")
 
 
@@ -212,13 +211,13 @@ def picture(tensor: ShownTensor) -> NDArray[np.uint8]:
     return np.repeat(np.repeat(drawn, scale, axis=0), scale, axis=1)
 
 
-def sheet(frame: Frame, shown: list[ShownTensor]) -> tuple["Image.Image", list[str]]:
+def sheet(frame: Frame) -> tuple["Image.Image", list[str]]:
     """Return the arrays of a frame arranged in rows, each below its name, and the names for which no room was left."""
     from PIL import Image, ImageDraw
 
     x, y, row_height, width, places = 0, _TEXT_HEIGHT, 0, 0, []
     left_out: list[str] = []
-    for tensor in shown:
+    for tensor in frame.tensors:
         name, drawn = tensor.name, _thinned(picture(tensor))
         if x and x + drawn.shape[1] > LARGEST_FILM:
             x, y, row_height = 0, y + row_height, 0

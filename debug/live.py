@@ -43,7 +43,7 @@ class Sink(Protocol):
         ...
 
     def take(self, frame: Frame) -> None:
-        """Process a frame, of which only some arrays may be among `names`."""
+        """Process a frame."""
 
 
 class LiveTensors:
@@ -60,9 +60,8 @@ class LiveTensors:
         self._changed: Final = threading.Condition()
         self._viewers: dict[str, Viewer] = {}
         """By their name, in the order of their last requests."""
-        self._sinks: tuple[Sink, ...] = ()
-        self._for_sinks: Collection | None = None
-        """What is collected for sinks of the running step."""
+        self._sinks: dict[Sink, Collection | None] = {}
+        """What is collected for each of the running step."""
         self._seen: set[str] = set()
         self._steps = 0
         self._step_began_at = 0.0
@@ -109,31 +108,23 @@ class LiveTensors:
         with self._changed:
             if not self._sinks:
                 self._steps = 0
-                if self._is_collecting_for_viewers:
-                    # The sink gets the rest of the running step.
-                    self._for_sinks = Collection(MOST_FRAME_BYTES)
-                else:
+                if not self._is_collecting_for_viewers:
                     # What was offered before is part of no step of the sink.
                     self._seen.clear()
-            self._sinks = (*self._sinks, sink)
+            # The sink gets the rest of the running step.
+            self._sinks[sink] = self._collection_for(sink) if self._seen else None
             self.active = True
 
     def remove_sink(self, sink: Sink) -> None:
         """Stop sending frames to a sink, after what was offered of a step that has not ended."""
         with self._changed:
-            others = tuple(each for each in self._sinks if each is not sink)
-            if len(others) == len(self._sinks):
-                return
-            self._sinks = others
-            collected = self._for_sinks
+            collected = self._sinks.pop(sink, None)
             if collected is None:
                 return
-            if collected.tensors and self._is_due(sink):
+            if collected.tensors:
                 sink.take(_frame(self._steps, None, collected))
-            if not others:
-                self._for_sinks = None
-                if not self._is_collecting_for_viewers:
-                    self._seen.clear()
+            if not self._sinks and not self._is_collecting_for_viewers:
+                self._seen.clear()
 
     @property
     def _is_collecting_for_viewers(self) -> bool:
@@ -145,8 +136,7 @@ class LiveTensors:
         if begins_step:
             self._step_began_at = now
             self._forget_viewers(now)
-            if any(map(self._is_due, self._sinks)):
-                self._for_sinks = Collection(MOST_FRAME_BYTES)
+            self._sinks = {sink: self._collection_for(sink) for sink in self._sinks}
         for viewer in self._viewers.values():
             # A frame that falls due within the step begins with it.
             is_due = now + self._step_s >= viewer.next_at if begins_step else self._is_late(viewer, now)
@@ -165,19 +155,17 @@ class LiveTensors:
         self._viewers = {name: viewer for name, viewer in self._viewers.items() if not viewer.is_gone(now)}
         self.active = bool(self._viewers or self._sinks)
 
-    def _is_due(self, sink: Sink) -> bool:
-        return self._steps % sink.every == 0
+    def _collection_for(self, sink: Sink) -> Collection | None:
+        """Return what collects the running step for a sink; None if the step is not one of those that it takes."""
+        return Collection(MOST_FRAME_BYTES) if self._steps % sink.every == 0 else None
 
     def _takers(self, name: str) -> list[Collection]:
         """Return those for whom an array is collected; each has room of its own."""
-        takers = [
-            viewer.collected
-            for viewer in self._viewers.values()
-            if viewer.collected is not None and matches(name, viewer.request.names)
+        collections = [
+            *((viewer.collected, viewer.request.names) for viewer in self._viewers.values()),
+            *((collected, sink.names) for sink, collected in self._sinks.items()),
         ]
-        is_taken = any(self._is_due(sink) and matches(name, sink.names) for sink in self._sinks)
-        if is_taken and self._for_sinks is not None:
-            takers.append(self._for_sinks)
+        takers = [taker for taker, names in collections if taker is not None and matches(name, names)]
         return [taker for taker in takers if taker.makes_room()]
 
     def _end_step(self, step: int | None) -> None:
@@ -185,11 +173,10 @@ class LiveTensors:
         if self._seen:
             self._step_s = now - self._step_began_at
             self._seen.clear()
-        if self._for_sinks is not None:
-            frame, due = _frame(self._steps, step, self._for_sinks), tuple(filter(self._is_due, self._sinks))
-            self._for_sinks = None
-            for sink in due:
-                sink.take(frame)
+        collections, self._sinks = self._sinks, dict.fromkeys(self._sinks)
+        for sink, collected in collections.items():
+            if collected is not None:
+                sink.take(_frame(self._steps, step, collected))
         self._steps += 1
         self._show_frames(step)
 

@@ -69,7 +69,7 @@ class Frame:
 
 
 class Collection:
-    """The arrays that sinks, or one viewer, get of the running step.
+    """The arrays that one sink or viewer gets of the running step.
 
     Args:
         most_bytes: maximum size of their pixels.

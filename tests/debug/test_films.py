@@ -87,6 +87,22 @@ def test_steps_of_images_are_the_same_whether_somebody_looks_or_not(tmp_path: Pa
     assert open_logdir(tmp_path).runs["."].series["live/a"].steps.tolist() == [0, 2, 4, 6]
 
 
+def test_images_of_a_run_are_of_arrays_shown_since_it_began_whatever_a_film_takes(tmp_path: Path) -> None:
+    live = LiveTensors()
+    with film(tmp_path / "all.gif", live=live):
+        for run, size in (("one", 8), ("two", 16)):
+            with SummaryWriter(tmp_path / run) as writer, record_images(writer, every=1, live=live):
+                for _ in range(3):
+                    live.offer("a", np.zeros((size, size)))
+    runs = open_logdir(tmp_path).runs
+    assert {name: runs[name].series["live/a"].steps.tolist() for name in ("one", "two")} == {
+        "one": [0, 1, 2],
+        "two": [3, 4, 5],
+    }
+    with Image.open(tmp_path / "all.gif") as opened:
+        assert opened.n_frames == 6  # type: ignore[attr-defined]
+
+
 def test_a_film_begins_with_its_first_step_whatever_was_shown_before(tmp_path: Path) -> None:
     clock = [100.0]
     live = LiveTensors(lambda: clock[0])

@@ -13,7 +13,7 @@ import torch
 from stepscope.debug import showing
 from stepscope.debug.films import FrameSink
 from stepscope.debug.live import MOST_VIEWERS, LiveTensors
-from stepscope.debug.live_frames import MOST_TENSORS, Frame, ShownTensor, matches
+from stepscope.debug.live_frames import MOST_TENSORS, Frame, matches
 from stepscope.debug.live_viewer import FORGOTTEN_AFTER_S
 from stepscope.debug.pictures import HIGHEST, LOWEST, NOT_FINITE
 from stepscope.profiler.capture_routes import RefusalError
@@ -46,8 +46,8 @@ class Taken(FrameSink):
         self.names_taken: list[str] = []
         super().__init__(names, every, live)
 
-    def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:
-        self.names_taken += [tensor.name for tensor in shown]
+    def _write(self, frame: Frame) -> None:
+        self.names_taken += [tensor.name for tensor in frame.tensors]
 
 
 class Untouchable:
@@ -189,6 +189,16 @@ def test_a_viewer_who_comes_within_a_long_step_of_a_film_sees_its_rest() -> None
         assert [name for _, name, _ in shown(ask(live))] == ["c"]
         live.end_step(0)
     assert film.names_taken == ["a"]
+
+
+def test_a_film_that_begins_within_a_step_of_another_gets_its_rest() -> None:
+    live = LiveTensors(Clock())
+    with Taken("*", 1, live) as first:
+        live.offer("a", np.zeros(2))
+        with Taken("*", 1, live) as second:
+            live.offer("b", np.zeros(2))
+            live.end_step(0)
+    assert (first.names_taken, second.names_taken) == (["a", "b"], ["b"])
 
 
 def test_a_viewer_takes_no_room_from_a_film() -> None:
