@@ -100,14 +100,20 @@ class FrameSink:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except Exception as failure:
+            if error is None:
+                raise
+            # The program's own error is the one to raise.
+            _log.warning("Not all arrays given to debug.show were written: %s", failure)
 
 
 class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("weights.gif"):
     """Write the arrays given to `show` into a film: ``.gif``, or ``.mp4`` and ``.webm`` with ``stepscope[video]``.
 
     Args:
-        path: the file; its extension determines the format.
+        path: the file; its extension determines the format. Its folder is created if missing.
         names: which arrays: names in which * and ? stand for any characters, separated by commas.
         every: show every N-th step in the film.
         rate: frames per second.
@@ -115,6 +121,7 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
     Raises:
         UserError: the extension is none of these, or Pillow or PyAV is not installed.
         ValueError: ``every`` is less than 1, or ``rate`` is not above 0 and at most 60.
+        OSError: the folder cannot be created.
     """
 
     def __init__(
@@ -139,6 +146,7 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
         with needs_extra("A film", "stepscope-core[images]"):
             import PIL.Image  # noqa: F401  (now rather than at the first picture)
         self._encoder: Final = encoder(self._path, rate)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         self._size: tuple[int, int] | None = None
         self._has_left_out = False
         super().__init__(names, every, live)
@@ -295,7 +303,7 @@ class _Video:
 
     def close(self) -> None:
         if self._container is not None:
-            for packet in self._stream.encode():
-                self._container.mux(packet)
-            self._container.close()
+            with self._container:
+                for packet in self._stream.encode():
+                    self._container.mux(packet)
             self._container = None

@@ -173,6 +173,46 @@ def test_a_film_that_is_full_ends_and_not_the_program(
         assert 1 < opened.n_frames < 30  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("ending", [".gif", ".mp4"])
+def test_the_folder_of_a_film_is_made_when_the_film_begins(tmp_path: Path, ending: str) -> None:
+    live = LiveTensors()
+    path = tmp_path / "new" / "films" / f"weights{ending}"
+    with film(path, live=live):
+        assert path.parent.is_dir()
+        steps(live, 2)
+    assert path.is_file()
+
+
+def test_a_film_whose_folder_cannot_be_made_does_not_begin(tmp_path: Path) -> None:
+    live = LiveTensors()
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(FileExistsError, match="taken"):
+        film(tmp_path / "taken" / "weights.gif", live=live)
+    assert not live.active
+
+
+@pytest.mark.parametrize("ending", [".gif", ".mp4"])
+def test_a_film_that_cannot_be_written_raises_but_replaces_no_error_of_the_program(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, ending: str
+) -> None:
+    live = LiveTensors()
+    folder = tmp_path / "films"
+
+    def train(batches: dict[int, str]) -> None:
+        with film(folder / f"weights{ending}", live=live):
+            folder.rmdir()
+            steps(live, 2)
+            batches.pop(2)
+
+    with pytest.raises(FileNotFoundError):
+        train({2: "the last batch"})
+    assert caplog.messages == []
+    with pytest.raises(KeyError):
+        train({})
+    (message,) = caplog.messages
+    assert message.startswith("Not all arrays given to debug.show were written: [Errno 2] No such file or directory")
+
+
 def test_a_name_that_is_no_film_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"Expected a name that ends with \.gif"):
         film(tmp_path / "weights.avi")
