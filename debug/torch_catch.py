@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.parameter import is_lazy
 
 from stepscope.debug.catching import BadValue, Replay
 from stepscope.debug.recorder import AlertError
@@ -50,8 +51,9 @@ class TorchTraining:
 
     def is_finite(self, result: Any) -> bool:
         """Return whether a step's result is finite, and the parameters after it."""
-        values = [*tensors_in(result), *self._watcher.model.parameters()]
-        return all_finite([value.detach() for value in values]) and all(np.isfinite(n) for n in _floats_in(result))
+        parameters = [parameter for parameter in self._watcher.model.parameters() if not is_lazy(parameter)]
+        values = [value.detach() for value in (*tensors_in(result), *parameters)]
+        return all_finite(values) and all(np.isfinite(n) for n in _floats_in(result))
 
     def give_up(self, step: int) -> None:
         """End a step that was aborted by an exception."""

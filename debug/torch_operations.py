@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from stepscope.debug.catalog import Lines
@@ -128,7 +129,7 @@ def _numbers(value: Any) -> list[torch.Tensor]:
     while waiting and len(found) < _MOST_TENSORS:
         next_one = waiting.pop()
         if isinstance(next_one, torch.Tensor):
-            if next_one.is_floating_point() or next_one.is_complex():
+            if (next_one.is_floating_point() or next_one.is_complex()) and not is_lazy(next_one):
                 found.append(next_one)
         elif isinstance(next_one, Mapping):
             waiting.extend(reversed(list(next_one.values())))
@@ -159,6 +160,8 @@ class Made:
 
 def _place(tensor: torch.Tensor) -> tuple[Any, ...] | None:
     """Return what two views of the same memory have in common if they are the same value."""
+    if is_lazy(tensor):
+        return None
     try:
         storage = tensor.untyped_storage()._cdata
     except (NotImplementedError, RuntimeError):

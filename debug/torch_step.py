@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any, Final, Literal
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from stepscope.debug.torch_health import HealthBatch
 from stepscope.debug.torch_operations import Made
@@ -55,7 +56,7 @@ class _RunningModules(threading.local):
 class Step:
     """The observations of the running step."""
 
-    def __init__(self, *, detailed: bool) -> None:
+    def __init__(self, parameters: Mapping[torch.nn.Parameter, str], *, detailed: bool) -> None:
         self.detailed: Final = detailed
         """Whether single operations are observed too."""
         self.numbers: list[int] = []
@@ -71,8 +72,8 @@ class Step:
         """By tensor: the outputs of its consumers."""
         self.gradients: dict[int, int] = {}
         """By tensor: its gradient, if seen."""
-        self.has_parameters = False
-        """Whether parameters were observed."""
+        self.unobserved: Final = dict(parameters)
+        """The names of the parameters that are still to be observed."""
         self._running: Final = _RunningModules()
 
     @property
@@ -132,9 +133,14 @@ def is_nested_step(optimizer: torch.optim.Optimizer) -> bool:
 
 
 def is_measurable(value: torch.Tensor) -> bool:
-    """Return whether a tensor has values now: in no tracer or transformation, nor while a CUDA graph is captured."""
+    """Return whether a tensor has values now: in no tracer or transformation, nor while a CUDA graph is captured.
+
+    Parameters of lazy modules have none until the module has run.
+    """
     with suppress(RuntimeError):
-        if is_transformed() or value.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(value):
+        if is_lazy(value) or value.is_meta or is_transformed():
+            return False
+        if torch._C._functorch.is_functorch_wrapped_tensor(value):
             return False
         return not (value.is_cuda and torch.cuda.is_current_stream_capturing())
     return False

@@ -14,6 +14,7 @@ from functools import wraps
 from typing import Any, Final
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from stepscope.debug.catalog import Lines, described
@@ -121,7 +122,7 @@ class TorchWatcher(Watcher):
         self._unhook()
         self._is_caught = True
         self._step = number
-        step, detail = Step(detailed=True), Detail()
+        step, detail = Step(self._parameters, detailed=True), Detail()
         try:
             self._watch(step)
             yield detail
@@ -143,7 +144,7 @@ class TorchWatcher(Watcher):
         if LIVE.active or self._live.is_on:
             self._live.begin()
         if self._is_recorded(self._step) or self.recorder.keeps_ring:
-            self._watch(Step(detailed=self._options.operations))
+            self._watch(Step(self._parameters, detailed=self._options.operations))
 
     def _watch(self, step: Step) -> None:
         self._running = step
@@ -158,12 +159,15 @@ class TorchWatcher(Watcher):
             self._eager = torch.compiler.set_stance("force_eager")
 
     def _observe_parameters(self, step: Step) -> None:
-        """Observe parameters as they are when a step begins to use them."""
+        """Observe parameters as they are when a step begins to use them.
+
+        Those of lazy modules are observed when they have a shape.
+        """
         with self._turn:
-            if step.has_parameters or is_transformed():
+            if not step.unobserved or is_transformed():
                 return
-            step.has_parameters = True
-            for parameter, name in self._parameters.items():
+            for parameter in [parameter for parameter in step.unobserved if not is_lazy(parameter)]:
+                name = step.unobserved.pop(parameter)
                 kind = "" if parameter.requires_grad else FROZEN
                 number = self._observe("parameter", name, parameter, op_type=kind)
                 if number is not None:
@@ -215,7 +219,7 @@ class TorchWatcher(Watcher):
 
     def changing(self) -> list[torch.Tensor]:
         """Return the tensors that a step changes, other than gradients and the optimizer's."""
-        return [tensor.detach() for tensor in (*self.model.parameters(), *self.model.buffers())]
+        return [t.detach() for t in (*self.model.parameters(), *self.model.buffers()) if not is_lazy(t)]
 
     def _hook(self) -> None:
         for path, name, module in named_modules(self.model):
@@ -519,7 +523,7 @@ class TorchWatcher(Watcher):
         if self._options.updates:
             with self._measuring():
                 for parameter in parameters:
-                    if parameter.requires_grad and parameter not in self._before:
+                    if parameter.requires_grad and not is_lazy(parameter) and parameter not in self._before:
                         self._before[parameter] = parameter.detach().clone()
 
     def _drop_equal_copies(self) -> None:

@@ -128,6 +128,47 @@ def test_figures_are_those_of_the_values(tmp_path: Path) -> None:
         np.testing.assert_allclose(at[name], debug.health(value.numpy()), rtol=1e-5, err_msg=name)
 
 
+class Lazy(nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.used, self.unused = nn.LazyLinear(1), nn.LazyLinear(1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.used(x)
+
+
+def test_parameters_of_lazy_modules_are_watched_from_when_they_have_a_shape(tmp_path: Path) -> None:
+    model = Lazy()
+    with debug.watch(model, tmp_path):
+        train(model, torch.optim.SGD(model.used.parameters(), 0.1), 1)
+    assert names(recorded(tmp_path)) == [
+        "forward Lazy:input",
+        "parameter used.weight",
+        "parameter used.bias",
+        "forward used",
+        "forward Lazy",
+        "backward used",
+        "backward Lazy",
+        "backward used.weight",
+        "backward used.bias",
+        "update used.weight",
+        "update used.bias",
+    ]
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.LBFGS])
+def test_a_lazy_model_trains_on_while_its_operations_are_watched_and_its_steps_are_caught(
+    tmp_path: Path, optimizer: Callable[..., torch.optim.Optimizer]
+) -> None:
+    model = Lazy()
+    own = optimizer(model.used.parameters(), lr=0.1)
+    with debug.watch(model, tmp_path, operations=True) as watcher:
+        step = debug.catch(lambda: own.step(sum_of_ones(model, own)), watcher)
+        for _ in range(2):
+            step()
+    assert "parameter used.weight" in names(recorded(tmp_path))
+
+
 def times_four() -> nn.Linear:
     model = nn.Linear(1, 1, bias=False)
     with torch.no_grad():
