@@ -22,20 +22,18 @@ class LiveView:
         self._model: Final = model
         self._parameters: Final = parameters
         self._handles: list[Any] = []
+        self.is_on = False
+        """Whether arrays were being viewed when the running step began."""
         self._offered: set[str] = set()
         """Modules offered in the running step: if a module is called again, its first output is shown."""
-
-    @property
-    def is_on(self) -> bool:
-        """Whether arrays were being viewed when the running step began."""
-        return bool(self._handles)
 
     def begin(self) -> None:
         """Begin a step: add hooks to the model if arrays are being viewed, and remove them if not."""
         self._offered.clear()
         if not LIVE.active:
             self.close()
-        elif not self._handles:
+        elif not self.is_on:
+            self.is_on = True
             for _, name, module in named_modules(self._model):
                 self._handles.append(module.register_forward_hook(self._offering(name)))
 
@@ -49,6 +47,7 @@ class LiveView:
 
     def close(self) -> None:
         """Remove the hooks from the model."""
+        self.is_on = False
         for handle in self._handles:
             handle.remove()
         self._handles.clear()

@@ -23,7 +23,13 @@ from stepscope.debug.showing import LIVE
 from stepscope.debug.tensor_names import FROZEN
 from stepscope.debug.torch_health import dtype_name, stored
 from stepscope.debug.torch_live import LiveView
-from stepscope.debug.torch_modules import named_modules, note_of_compiled, unwrapped, without_wrapper
+from stepscope.debug.torch_modules import (
+    named_modules,
+    note_of_compiled,
+    note_of_scripted,
+    unwrapped,
+    without_wrapper,
+)
 from stepscope.debug.torch_operations import Operation, Operations
 from stepscope.debug.torch_step import (
     Detail,
@@ -84,12 +90,16 @@ class TorchWatcher(Watcher):
         self._mode: Operations | None = None
         self._eager: Any = None
         self._live = LiveView(model, self._parameters)
-        note = note_of_compiled(model, seen=options.compiled == "eager" or options.operations)
-        if note:
+        compiled = note_of_compiled(model, seen=options.compiled == "eager" or options.operations)
+        for note in filter(None, (compiled, note_of_scripted(model))):
             self.recorder.catalog.note(note)
         self._pre_handle: Any = register_optimizer_step_pre_hook(self._before_update)
         self._post_handle: Any = register_optimizer_step_post_hook(self._after_update)
-        self.begin()
+        try:
+            self.begin()
+        except BaseException:
+            self._let_go()
+            raise
 
     @property
     def optimizer(self) -> torch.optim.Optimizer | None:

@@ -4,7 +4,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -83,30 +83,30 @@ class Settings:
 
         Raises:
             TypeError: ``where`` is neither a folder nor a SummaryWriter.
+            OSError: the folder cannot be written to.
         """
         rules = [rule if not isinstance(rule, str) else named([rule])[0] for rule in self.rules]
         is_ours = isinstance(where, str | os.PathLike)
         writer = SummaryWriter(os.fspath(where)) if isinstance(where, str | os.PathLike) else where
         if not isinstance(writer, SummaryWriter):
             raise TypeError(f"expected a run's folder or a SummaryWriter, got {type(where).__name__}")
-        recorder = Recorder(
-            writer,
-            source,
-            every=self.every,
-            rules=rules,
-            reactions=self.reactions,
-            ring=self.ring,
-            budget=self.budget,
-            every_file=self.every_file,
-            also_tfdbg=self.also_tfdbg,
-        )
-        try:
-            yield recorder, is_ours
-        except BaseException:
-            recorder.discard()
+        with ExitStack() as undo:
             if is_ours:
-                writer.close()
-            raise
+                undo.callback(writer.close)
+            recorder = Recorder(
+                writer,
+                source,
+                every=self.every,
+                rules=rules,
+                reactions=self.reactions,
+                ring=self.ring,
+                budget=self.budget,
+                every_file=self.every_file,
+                also_tfdbg=self.also_tfdbg,
+            )
+            undo.callback(recorder.discard)
+            yield recorder, is_ours
+            undo.pop_all()
 
 
 class Chosen:

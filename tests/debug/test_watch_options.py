@@ -6,13 +6,16 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from torch import nn
+from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 
 from stepscope import SummaryWriter, debug, open_logdir
 from stepscope.dashboard.debugger.comparison import compare
@@ -118,6 +121,52 @@ def test_a_model_compiled_in_place_trains_while_it_is_watched(tmp_path: Path) ->
     assert names(data, "backward") == ["0.weight", "0.bias", "2.weight", "2.bias"]
     assert data.problems[0].startswith("Compiled by torch.compile: Sequential. Inside it, only parameters")
     torch._dynamo.reset()
+
+
+@pytest.mark.parametrize(
+    ("compiled", "observed", "hidden"),
+    [
+        (torch.jit.script, ["Sequential:input", "0", "Sequential"], "1"),
+        (lambda inner: torch.jit.trace(inner, torch.ones(2, 3)), ["Sequential:input", "0", "1", "Sequential"], "1.0"),
+    ],
+)
+def test_modules_compiled_by_torchscript_are_named_and_the_others_watched(
+    tmp_path: Path, compiled: Callable[[nn.Module], nn.Module], observed: list[str], hidden: str
+) -> None:
+    own = nn.Sequential(nn.Linear(3, 3), compiled(nn.Sequential(nn.Linear(3, 1))))
+    with debug.watch(own, tmp_path):
+        train(own)
+    data = recorded(tmp_path)
+    parameters = ["0.weight", "0.bias", "1.0.weight", "1.0.bias"]
+    assert {phase: names(data, phase) for phase in ("parameter", "forward", "update")} == {
+        "parameter": parameters,
+        "forward": observed,
+        "update": parameters,
+    }
+    assert set(parameters) <= set(names(data, "backward"))
+    assert data.problems == (
+        f"Compiled by TorchScript: {hidden}. Inputs and outputs of modules are not observed there, only parameters,"
+        " their gradients and updates, and single operations with operations=True.",
+    )
+
+
+def test_a_model_that_torchscript_compiled_shows_its_parameters(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    now = [0.0]
+    live = LiveTensors(lambda: now[0])
+    for module in ("torch_live", "torch_watch"):
+        monkeypatch.setattr(f"stepscope.debug.{module}.LIVE", live)
+    own = torch.jit.script(nn.Linear(3, 1))
+    live.answer(b'{"wait_ms": 0}')
+    with debug.watch(own, tmp_path):
+        now[0] = 1.0
+        train(own, 3)
+        frame = live.answer(b'{"wait_ms": 0}')
+    assert {section["name"]: [tensor["name"] for tensor in section["tensors"]] for section in frame["sections"]} == {
+        "parameters": ["parameters/weight", "parameters/bias"],
+        "gradients": ["gradients/weight", "gradients/bias"],
+    }
 
 
 class Logarithm(nn.Module):  # type: ignore[misc]
@@ -287,6 +336,32 @@ def test_a_model_that_is_refused_leaves_nothing_open_and_no_recording(tmp_path: 
         writer.add_scalar("loss", 1.0, 0)
     (run,) = [run for name, run in open_logdir(tmp_path).runs.items() if name == "own"]
     assert run.series["loss"].values.tolist() == [1.0]
+
+
+def open_files(folder: Path) -> list[str]:
+    return [file.path for file in psutil.Process().open_files() if Path(file.path).is_relative_to(folder)]
+
+
+class Refusing(nn.Module):  # type: ignore[misc]
+    def register_forward_hook(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("no hooks on this module")
+
+
+def test_a_failure_to_begin_leaves_no_hooks_and_nothing_open(tmp_path: Path) -> None:
+    first = nn.Linear(3, 1)
+    before = len(_global_optimizer_pre_hooks), len(_global_optimizer_post_hooks)
+    with pytest.raises(RuntimeError, match="no hooks on this module"):
+        debug.watch(nn.Sequential(first, Refusing()), tmp_path, operations=True)
+    assert (len(_global_optimizer_pre_hooks), len(_global_optimizer_post_hooks)) == before
+    assert [*first._forward_pre_hooks, *first._forward_hooks] == []
+    assert open_files(tmp_path) == []
+
+
+def test_a_dump_that_cannot_be_made_leaves_nothing_open(tmp_path: Path) -> None:
+    (tmp_path / "tfdbg").write_text("a file")
+    with pytest.raises(OSError, match="tfdbg"):
+        debug.watch(model(), tmp_path, also_tfdbg=True)
+    assert open_files(tmp_path) == []
 
 
 def test_whoever_only_watches_waits_for_no_picture_library_and_no_server() -> None:
