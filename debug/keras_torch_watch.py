@@ -44,6 +44,13 @@ class KerasTorchWatcher(TorchWatcher):
         names = variable_names(model)
         return [(names[id(v)], v.value) for v in model.trainable_variables]
 
+    def _names(self) -> list[str]:
+        model: Any = self.model
+        if not model.built:
+            return []
+        layers = [path or type(layer).__name__ for path, layer in layers_of(model)]
+        return layers + [name for name, _ in self._named_parameters()]
+
     def _hook(self) -> None:
         for path, layer in layers_of(self.model):
             name = path or type(layer).__name__

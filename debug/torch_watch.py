@@ -90,6 +90,10 @@ class TorchWatcher(Watcher):
         self._mode: Operations | None = None
         self._eager: Any = None
         self._live = LiveView(model, self._parameters)
+        names = self._names()
+        # Those of operations and of the optimizer's state are not known yet.
+        if names and not (options.operations or options.optimizer_state):
+            self._chosen.check(names)
         compiled = note_of_compiled(model, seen=options.compiled == "eager" or options.operations)
         for note in filter(None, (compiled, note_of_scripted(model))):
             self.recorder.catalog.note(note)
@@ -226,6 +230,10 @@ class TorchWatcher(Watcher):
 
     def _named_parameters(self) -> list[tuple[str, torch.nn.Parameter]]:
         return [(without_wrapper(name), parameter) for name, parameter in self.model.named_parameters()]
+
+    def _names(self) -> list[str]:
+        """Return the names of all modules and parameters; none if they are not known yet."""
+        return [name for _, name, _ in named_modules(self.model)] + [name for name, _ in self._named_parameters()]
 
     def changing(self) -> list[torch.Tensor]:
         """Return the tensors that a step changes, other than gradients and the optimizer's."""

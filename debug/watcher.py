@@ -18,6 +18,7 @@ from stepscope.debug.recorder import DEFAULT_BUDGET, AlertError, Reaction, Recor
 from stepscope.debug.rules import ALL, Rule, named
 from stepscope.debug.scalar_rules import LABELS_FOLDER
 from stepscope.summary.arguments import as_array, checked_number, checked_tag
+from stepscope.summary.counts import shown_names
 from stepscope.summary.debugger.model import Alert
 from stepscope.summary.kinds.debug import histogram_tag, value_tag
 from stepscope.summary.writer import SummaryWriter
@@ -113,21 +114,42 @@ class Chosen:
     """Which names are watched."""
 
     def __init__(self, include: Names, exclude: Names) -> None:
-        self._include: Final = _tests(include)
-        self._exclude: Final = _tests(exclude)
+        self._given: Final = _as_list(include)
+        self._include: Final = _tests(self._given)
+        self._exclude: Final = _tests(_as_list(exclude))
 
     def __contains__(self, name: str) -> bool:
         """Return whether a name is included and not excluded."""
         included = not self._include or any(test(name) for test in self._include)
         return included and not any(test(name) for test in self._exclude)
 
+    def check(self, names: Sequence[str]) -> None:
+        """Check that something is included.
 
-def _tests(names: Names) -> list[Callable[[str], object]]:
+        Args:
+            names: those of all modules and parameters of the model.
+
+        Raises:
+            ValueError: nothing is included.
+        """
+        if not self._include or any(test(name) for name in names for test in self._include):
+            return
+        given = ", ".join(map(repr, self._given))
+        raise ValueError(
+            f"include matches no module and no parameter of the model: got {given}; expected names among"
+            f" {shown_names(names)}, or regular expressions that are found in them"
+        )
+
+
+def _as_list(names: Names) -> list[str | re.Pattern[str]]:
     if names is None:
         return []
-    given = [names] if isinstance(names, str | re.Pattern) else list(names)
+    return [names] if isinstance(names, str | re.Pattern) else list(names)
+
+
+def _tests(names: Iterable[str | re.Pattern[str]]) -> list[Callable[[str], object]]:
     tests: list[Callable[[str], object]] = []
-    for name in given:
+    for name in names:
         if isinstance(name, re.Pattern):
             tests.append(name.search)
         elif isinstance(name, str):

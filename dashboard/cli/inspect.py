@@ -19,9 +19,9 @@ from stepscope.dashboard.cli.reading import (
     printable,
     standard_output,
 )
+from stepscope.summary.counts import shown_names
 from stepscope.summary.debugger.digest import DebugDigest, digests, text_of_digests
 from stepscope.summary.errors import UserError, reason_of
-from stepscope.summary.frames.selection import shown_names
 from stepscope.summary.inspection import Inspected, SingleFile, inspect, text_of, text_of_files
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.source import Source

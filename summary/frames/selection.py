@@ -4,14 +4,13 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from stepscope.summary.contents import Contents
+from stepscope.summary.counts import shown_names
 from stepscope.summary.errors import UserError
 from stepscope.summary.safe_regex import Pattern, PatternError
 from stepscope.summary.series import Run, Series
 
 Names: TypeAlias = str | Collection[str] | None
 """A case-insensitive regular expression to find anywhere in a name, a collection of whole names, or None for all."""
-
-_MOST_NAMES_SHOWN = 10
 
 
 class SelectionError(UserError, ValueError):
@@ -88,9 +87,3 @@ def _selected_names(existing: Iterable[str], wanted: Names, noun: str) -> frozen
     if unknown:
         raise SelectionError(f"there is no {noun} {unknown[0]!r}; expected names among {shown_names(names)}")
     return frozenset(wanted)
-
-
-def shown_names(names: Sequence[str]) -> str:
-    """Return the first of some names in words, and how many more there are."""
-    shown = ", ".join(map(repr, names[:_MOST_NAMES_SHOWN])) or "none"
-    return f"{shown} and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else shown

@@ -338,6 +338,32 @@ def test_a_model_that_is_refused_leaves_nothing_open_and_no_recording(tmp_path: 
     assert run.series["loss"].values.tolist() == [1.0]
 
 
+@pytest.mark.parametrize("include", ["typo", "0.typo", "0:input", ["typo", re.compile("^weight")]])
+def test_names_that_include_nothing_are_refused(tmp_path: Path, include: Any) -> None:
+    given = repr(include).strip("[]")
+    expected = (
+        f"include matches no module and no parameter of the model: got {given}; expected names among 'Sequential', '0',"
+        " '1', '2', '0.weight', '0.bias', '2.weight', '2.bias', or regular expressions that are found in them"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+        debug.watch(model(), tmp_path, include=include)
+    assert open_files(tmp_path) == []
+
+
+def test_some_of_the_names_may_include_nothing(tmp_path: Path) -> None:
+    own = model()
+    with debug.watch(own, tmp_path, include=["typo", re.compile("^0.b")]):
+        train(own)
+    included = ["parameter 0.bias", "backward 0.bias", "update 0.bias"]
+    assert [f"{tensor.phase} {tensor.name}" for tensor in recorded(tmp_path).tensors] == included
+
+
+@pytest.mark.parametrize("option", ["operations", "optimizer_state"])
+def test_names_that_are_not_known_before_training_are_accepted(tmp_path: Path, option: str) -> None:
+    with debug.watch(model(), tmp_path, include="aten.pow", **{option: True}):  # type: ignore[arg-type]
+        pass
+
+
 def open_files(folder: Path) -> list[str]:
     return [file.path for file in psutil.Process().open_files() if Path(file.path).is_relative_to(folder)]
 
