@@ -49,6 +49,10 @@ def selection(page: Page) -> Locator:
     return page.locator("#hparams-selection")
 
 
+def ticked(page: Page) -> Locator:
+    return page.locator(f"{ROWS}.ag-row-selected")
+
+
 def steady(page: Page, selector: str) -> dict[str, float]:
     """Where an element is, once it has been there for ten frames: charts are redrawn as data arrive."""
     place: dict[str, float] = page.evaluate(
@@ -220,7 +224,7 @@ def test_brushes_hold_together_and_select_runs(serve: Callable[..., Dashboard], 
     brush(page, "optimizer", 0.05, 0.45)
     expect(selection(page)).to_contain_text("3 of 10 selected")
     assert set(re.findall(r"runs\.select=(run_\d)", page.url)) == {"run_3", "run_5", "run_7"}
-    expect(page.locator(f"{ROWS}.ag-row-selected")).to_have_count(3)
+    expect(ticked(page)).to_have_count(3)
     page.reload()
     expect(selection(page)).to_contain_text("3 of 10 selected")
     expect(page).to_have_url(re.compile("hparams.brush=lr:"))
@@ -229,7 +233,7 @@ def test_brushes_hold_together_and_select_runs(serve: Callable[..., Dashboard], 
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(selection(page)).to_be_empty()
     expect(page).not_to_have_url(re.compile("hparams.brush|runs.select"))
-    expect(page.locator(f"{ROWS}.ag-row-selected")).to_have_count(0)
+    expect(ticked(page)).to_have_count(0)
 
 
 def test_a_row_selects_its_runs_and_ctrl_adds(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
@@ -241,6 +245,29 @@ def test_a_row_selects_its_runs_and_ctrl_adds(serve: Callable[..., Dashboard], p
     assert re.findall(r"runs\.select=([^&]+)", page.url) == ["a0", "a0/val"]
     page.locator(f"{ROWS}[row-id='b1'] [col-id='opt']").click(modifiers=["ControlOrMeta"])
     expect(selection(page)).to_contain_text("2 of 6 selected")
+
+
+def test_what_is_selected_elsewhere_is_ticked_in_the_table(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams&runs.select=run_3&runs.select=run_5")
+    expect(selection(page)).to_contain_text("2 of 10 selected")
+    expect(ticked(page)).to_have_count(2)
+    page.locator(".hparams-grid .ag-row[row-id='run_7'] .ag-selection-checkbox input").check()
+    expect(selection(page)).to_contain_text("3 of 10 selected")
+    assert set(re.findall(r"runs\.select=(run_\d)", page.url)) == {"run_3", "run_5", "run_7"}
+    write_session(logdir, "run_9b", {"lr": 9.5, "optimizer": "adam", "seed": 1}, 1.0, 0.95)
+    expect(selection(page)).to_contain_text("3 of 11 selected")
+    expect(page.locator(".hparams-grid .ag-header-cell[col-id=seed]")).to_be_visible()
+    expect(page.locator(ROWS)).to_have_count(11)
+    expect(ticked(page)).to_have_count(3)
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(ticked(page)).to_have_count(0)
+    write_session(logdir, "run_9c", {"lr": 9.7, "optimizer": "adam", "seed": 1}, 1.0, 0.97)
+    expect(page.locator(ROWS)).to_have_count(12)
+    expect(ticked(page)).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("runs.select"))
 
 
 def test_a_table_that_comes_after_its_data_is_heard_too(

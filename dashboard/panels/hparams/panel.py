@@ -48,6 +48,8 @@ GRID_OPTIONS: dict[str, Any] = {
         "pinned": "left",
         "resizable": False,
     },
+    # What is selected is up to the address: the component would keep its own copy and restore it with new rows.
+    "onSelectionChanged": None,
     "tooltipShowDelay": 300,
     "localeText": {"noRowsToShow": "No session passes the filters", "noMatchingRows": "No session matches the search"},
 }
@@ -259,6 +261,7 @@ def grid(runs: int) -> dag.AgGrid:
         id="hparams-grid",
         rowData=[],
         columnDefs=[],
+        selectedRows=None,
         getRowId="params.data.id",
         defaultColDef={
             "sortable": True,
