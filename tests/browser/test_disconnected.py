@@ -40,8 +40,9 @@ class Server:
         self.url = f"http://localhost:{self._port}"
         self.start()
 
-    def start(self) -> None:
-        command = [sys.executable, "-m", "stepscope", "serve", "--logdir", str(self._logdir), "--port", str(self._port)]
+    def start(self, *more: str) -> None:
+        where = ("--logdir", str(self._logdir), "--port", str(self._port))
+        command = [sys.executable, "-m", "stepscope", "serve", *where, *more]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
         assert self._process.stdout is not None
         while "http://" not in self._process.stdout.readline():
@@ -113,6 +114,22 @@ def test_a_server_that_is_gone_is_said_and_all_is_well_when_it_is_back(
     expect(page.locator("#run-count")).to_have_text("2 of 2 shown")
     page.get_by_role("tab", name="Scalars").click()
     expect_curves(page)
+
+
+def test_a_server_that_is_back_with_another_token_is_said_and_asks_for_it(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/?tab=health")
+    expect(page.locator(".health-panel")).to_be_visible()
+    server.kill()
+    banner = banner_of(page)
+    expect(banner).to_contain_text("Disconnected, retrying")
+    server.start("--token", "a-token-of-enough-letters")
+    expect(banner).to_have_text("The server asks for its tokenEnter token")
+    expect(page.locator("#live")).to_have_attribute("title", "The server asks for its token")
+    banner.get_by_role("button", name="Enter token").click()
+    page.get_by_label("Token").fill("a-token-of-enough-letters")
+    page.keyboard.press("Enter")
+    expect(page.locator(".health-panel")).to_be_visible()
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
 
 
 def test_what_a_script_was_missing_for_is_there_when_the_server_is_back(page: Page, server: Server) -> None:

@@ -32,14 +32,20 @@ function shows(lostAt: number): HTMLElement {
   const count = () => since.textContent = `for ${duration(Math.round((Date.now() - lostAt) / 1000))}`;
   count();
   counting = window.setInterval(count, 1000);
-  return make(
-    "div",
-    { id: "disconnected", className: "server-alert", role: "alert" },
+  const text = live.needsToken ? [make("strong", {}, "The server asks for its token"), tokenButton()] : [
     make("strong", {}, "Disconnected, retrying…"),
     since,
     make("span", {}, "Is stepscope still running?"),
     retryButton(live.retry),
-  );
+  ];
+  return make("div", { id: "disconnected", className: "server-alert", role: "alert" }, ...text);
+}
+
+/** Reloads the page, whose place the form for the token takes; not without a click, as there may be unsaved input. */
+function tokenButton(): HTMLButtonElement {
+  const button = make("button", { type: "button", className: "primary" }, "Enter token");
+  button.addEventListener("click", () => location.reload());
+  return button;
 }
 
 live.onConnection((lostAt) => {
@@ -59,7 +65,7 @@ live.onConnection((lostAt) => {
     document.documentElement.classList.add("disconnected");
     restPanel("server", true);
     document.body.append(banner = shows(lostAt));
-  }, GRACE_MS);
+  }, lostAt + GRACE_MS - Date.now());
 });
 
 /** Whether the page has already been reloaded, which did not bring the missing scripts. */

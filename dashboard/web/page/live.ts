@@ -17,6 +17,7 @@ const HINTS = {
   paused: "Live updates are paused. Click to resume.",
   lost: "No connection to the server; retrying. Is stepscope still running?",
 };
+const NEEDS_TOKEN = "The server asks for its token";
 
 let paused = false;
 let connected = false;
@@ -35,6 +36,8 @@ let source: EventSource | null = null;
 let server: string | null = null;
 /** When the connection was lost, in milliseconds since 1970; null while there is one. */
 let lostAt: number | null = null;
+/** A server is there, but does not know this page: it was started with another token. */
+let needsToken = false;
 /** A server is back, or it is a different one: everything is requested again, whatever its revision. */
 let restarted = false;
 /** How often that has happened. */
@@ -48,14 +51,16 @@ type State = keyof typeof WORDS;
 
 function show(state: State) {
   const button = document.getElementById("live");
-  if (!button || button.dataset.state === state) return;
+  if (!button) return;
+  button.title = needsToken ? NEEDS_TOKEN : HINTS[state];
+  if (button.dataset.state === state) return;
   button.dataset.state = state;
-  button.title = HINTS[state];
   document.getElementById("live-text")!.textContent = WORDS[state];
 }
 
 function refreshState() {
   const lost = !connected && (shown !== null || hasFailed);
+  if (connected) needsToken = false;
   if (lost !== (lostAt !== null)) {
     lostAt = lost ? Date.now() : null;
     if (!lost) {
@@ -96,6 +101,16 @@ function answered() {
   deliver();
 }
 
+/** Asks for the status of a refused connection, which the event stream does not tell. */
+async function learnStatus() {
+  const { status } = await fetch("api/revision", { method: "HEAD" }).catch(() => ({ status: 0 }));
+  const isStranger = status === 401;
+  if (connected || isStranger === needsToken) return;
+  needsToken = isStranger;
+  refreshState();
+  listeners.forEach((listener) => listener(lostAt));
+}
+
 function connect() {
   clearTimeout(retrying);
   source?.close();
@@ -119,6 +134,7 @@ function connect() {
     connected = false;
     hasFailed = true;
     refreshState();
+    void learnStatus();
     stream.close();
     clearTimeout(retrying);
     retrying = window.setTimeout(connect, RETRY_MS);
@@ -151,6 +167,9 @@ export const live = {
   get isConnected(): boolean {
     return connected;
   },
+  get needsToken(): boolean {
+    return needsToken;
+  },
   /** Called when the frame shows the last requested data: starts to listen, or moves on to what has arrived since. */
   start() {
     if (isStarted) return answered();
@@ -175,7 +194,7 @@ export const live = {
       }
     }, LOOK_MS);
   },
-  /** Calls back with the time when the connection is lost, and with null when it is restored. */
+  /** Calls back with the time when the connection was lost, also when `needsToken` changes; null when it is restored. */
   onConnection(listener: (lostAt: number | null) => void) {
     listeners.push(listener);
   },
