@@ -98,6 +98,33 @@ def test_few_lines_have_a_legend_that_can_be_switched_off(serve: Serve, page: Pa
     page.wait_for_function("() => stepscope.curveCards.find('loss').plot.scene?.ends.length === 0")
 
 
+def test_a_picture_of_all_charts_has_those_that_were_never_on_the_screen(
+    serve: Serve, refused_page: Page, logdir: Path
+) -> None:
+    page = refused_page
+    tags = [f"tag_{at:02}" for at in range(12)]
+    write(logdir / "a", **{tag: [1.0, 2.0] for tag in tags})
+    page.goto(serve(logdir).url + f"{PLAIN}&scalars.columns=1")
+    wait_until_drawn(page, tags[0], 2)
+    assert model(page, tags[-1], "model") is None
+
+    def download() -> set[str]:
+        page.get_by_role("button", name="Download", exact=True).click()
+        with page.expect_download() as started:
+            page.locator(".menu").get_by_text("SVG", exact=True).click()
+        return set(re.findall(r">(tag_\d\d)</text>", Path(started.value.path()).read_text()))
+
+    page.route("**/curves?*", lambda route: route.fulfill(status=500))
+    found = download()
+    assert tags[0] in found
+    missing = len(tags) - len(found)
+    expect(page.locator("#said")).to_have_text(
+        f"{missing} of 12 charts are missing: The server responded with status 500."
+    )
+    page.unroute_all()
+    assert download() == set(tags)
+
+
 def test_a_run_in_the_list_lights_its_curves_and_a_curve_marks_its_run(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "high", loss=[3.0] * 3, other=[1.0])
     write(logdir / "low", loss=[1.0] * 3)

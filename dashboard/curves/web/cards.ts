@@ -47,6 +47,8 @@ const SETTLED_MS = 160;
 const MOST_REMEMBERED = 200;
 const RETRY_MS = 2000;
 const POINTS_AT_FIRST = 600;
+/** The most charts in a request; the server refuses more. */
+const MOST_CHARTS = 64;
 /** The most keys on a card, and on a card that fills the window. */
 const MOST_KEYS = { card: 8, full: 40 };
 
@@ -164,22 +166,36 @@ function isHere() {
   return !now.grouped && now.base === answered.base && [...answered.hidden].every((run) => now.hidden.has(run));
 }
 
+/** Requests charts and draws those that changed; returns whether some are pictures, after which the points come. */
+async function request(cards: readonly Card[]): Promise<boolean> {
+  const { panel, query } = state;
+  const answer = await api().ask<Answer>("curves", {}, { body: { view: query, charts: cards.map(wanted) } });
+  if (panel !== state.panel) return false;
+  receive(answer, query);
+  return Object.values(answer.charts).some(({ is_picture }) => is_picture);
+}
+
+/** Loads the charts of cards that are not on the screen too. */
+export async function load(cards: readonly Card[]): Promise<void> {
+  const lacking = cards.filter(({ chart, key }) => !chart || !state.visible.includes(key));
+  for (let from = 0; from < lacking.length; from += MOST_CHARTS) {
+    const some = lacking.slice(from, from + MOST_CHARTS);
+    if (await request(some)) await request(some);
+  }
+}
+
 async function ask() {
   if (asking) return void (askAgain = true);
-  const charts = visibleCards().map(wanted);
-  if (!charts.length || revision === null) return;
+  const cards = visibleCards();
+  if (!cards.length || revision === null) return;
   asking = true;
   askAgain = false;
   const { panel, query } = state;
   try {
-    const answer = await api().ask<Answer>("curves", {}, { body: { view: query, charts } });
-    if (panel !== state.panel) return;
-    receive(answer, query);
-    answered = viewOf(query);
-    // After a picture, all points are requested.
-    if (Object.values(answer.charts).some(({ is_picture }) => is_picture)) askAgain = true;
+    if (await request(cards)) askAgain = true;
+    if (panel === state.panel) answered = viewOf(query);
   } catch (error) {
-    if (panel === state.panel) charts.forEach(({ key }) => failed(state.cards.get(key), error));
+    if (panel === state.panel) cards.forEach(({ key }) => failed(state.cards.get(key), error));
     clearTimeout(retrying);
     retrying = window.setTimeout(retryStale, RETRY_MS);
   } finally {

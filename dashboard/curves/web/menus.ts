@@ -7,6 +7,7 @@ import type { Range } from "../../web/lines/scale.ts";
 import type { AxisName, Zoom } from "../../web/lines/scene.ts";
 import { say } from "../../web/page/layout.ts";
 import { view } from "../../web/page/view.ts";
+import { load } from "./cards.ts";
 import { edgeText, isCombined, type Own, ownOf as ownEntries, withOwn } from "./entries.ts";
 import type { LineAbout } from "./messages.generated.ts";
 import { pngOf, sheetPng, sheetSvg, svgOf } from "./pictures.ts";
@@ -92,20 +93,32 @@ export function cardMenu(card: Card, button: HTMLElement): void {
   popover.show(button, "Settings, limits and downloads", content, { className: "menu card-menu", atEnd: true });
 }
 
+/** Saves a picture of all charts of the page, of which those that were never on the screen are loaded first. */
+async function savePage(save: (cards: readonly Card[]) => Promise<void> | void): Promise<void> {
+  const cards = () => allCards().filter(({ element }) => element.offsetParent);
+  const drawn = () => cards().filter(({ chart }) => chart);
+  let why = "There is no chart on this page.";
+  if (drawn().length < cards().length) say("Loading charts…");
+  try {
+    await load(cards());
+  } catch (error) {
+    why = messageOf(error);
+  }
+  const [all, found] = [cards().length, drawn()];
+  if (!found.length) throw new Error(why);
+  await save(found);
+  if (found.length < all) say(`${all - found.length} of ${all} charts are missing: ${why}`);
+}
+
 export function allMenu(button: HTMLElement): void {
-  const cards = () => {
-    const drawn = allCards().filter((card) => card.chart && card.element.offsetParent);
-    if (!drawn.length) throw new Error("There is no chart on this page.");
-    return drawn;
-  };
   openMenu(
     button,
     "Downloads",
     "All points of all tags",
     tables(),
     heading("Charts on this page"),
-    item("PNG", async () => saveBlob(await sheetPng(cards()), "charts.png")),
-    item("SVG", () => saveText(sheetSvg(cards()), "charts.svg", SVG)),
+    item("PNG", () => savePage(async (cards) => saveBlob(await sheetPng(cards), "charts.png"))),
+    item("SVG", () => savePage((cards) => saveText(sheetSvg(cards), "charts.svg", SVG))),
   );
 }
 
