@@ -1,6 +1,7 @@
 """``/api/revision``: notification of new data, as server-sent events."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from time import monotonic
 from typing import Final
@@ -17,8 +18,10 @@ LEAST_SECONDS_BETWEEN: Final = 0.2
 
 
 async def revision_events(live: Live, request: Request) -> AsyncIterator[str]:
-    """Yield the server's identity, then the revision at once and whenever it changes, with heartbeats in between."""
+    """Yield the server's identity and title, then the revision now and at every change, with heartbeats in between."""
     yield f"event: server\ndata: {live.id}\n\n"
+    # As JSON, because the name of a folder may have line breaks.
+    yield f"event: title\ndata: {json.dumps(live.title)}\n\n"
     revision = -1
     while not live.closed and not await request.is_disconnected():
         started = monotonic()

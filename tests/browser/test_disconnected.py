@@ -36,12 +36,12 @@ class Server:
     def __init__(self, logdir: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self._port = probe.getsockname()[1]
-        self._logdir = logdir
+        self.logdir = logdir
         self.url = f"http://localhost:{self._port}"
         self.start()
 
     def start(self, *more: str) -> None:
-        where = ("--logdir", str(self._logdir), "--port", str(self._port))
+        where = ("--logdir", str(self.logdir), "--port", str(self._port))
         command = [sys.executable, "-m", "stepscope", "serve", *where, *more]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
         assert self._process.stdout is not None
@@ -243,6 +243,19 @@ def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server,
     server.start()
     expect(banner_of(page)).to_have_count(0)
     page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0]?.x.length === 50")
+
+
+def test_the_title_is_that_of_the_server_that_is_back(page: Page, server: Server, tmp_path: Path) -> None:
+    write_runs(server.logdir, ".")
+    page.goto(server.url)
+    expect(page).to_have_title("logs · Stepscope")
+    expect(page.get_by_label("Show logs")).to_be_visible()
+    server.kill()
+    server.logdir = tmp_path / "others"
+    write_runs(server.logdir, ".")
+    server.start()
+    expect(page).to_have_title("others · Stepscope")
+    expect(page.get_by_label("Show others")).to_be_visible()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")

@@ -127,6 +127,9 @@ function connect() {
     restarted ||= server !== null && server !== data;
     server = data;
   });
+  stream.addEventListener("title", ({ data }) => {
+    document.title = JSON.parse(data);
+  });
   stream.addEventListener("heartbeat", () => {
     heard = Date.now();
   });
