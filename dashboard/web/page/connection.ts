@@ -27,18 +27,18 @@ let asking = 0;
 let recovering = 0;
 let failing: HTMLElement | null = null;
 
-function shows(lostAt: number): HTMLElement {
+function told(lostAt: number): Node[] {
+  if (live.needsToken) return [make("strong", {}, "The server asks for its token"), tokenButton()];
   const since = make("span", { className: "since", "aria-hidden": "true" });
   const count = () => since.textContent = `for ${duration(Math.round((Date.now() - lostAt) / 1000))}`;
   count();
   counting = window.setInterval(count, 1000);
-  const text = live.needsToken ? [make("strong", {}, "The server asks for its token"), tokenButton()] : [
+  return [
     make("strong", {}, "Disconnected, retrying…"),
     since,
     make("span", {}, "Is stepscope still running?"),
     retryButton(live.retry),
   ];
-  return make("div", { id: "disconnected", className: "server-alert", role: "alert" }, ...text);
 }
 
 /** Reloads the page, whose place the form for the token takes; not without a click, as there may be unsaved input. */
@@ -64,7 +64,8 @@ live.onConnection((lostAt) => {
   waiting = window.setTimeout(() => {
     document.documentElement.classList.add("disconnected");
     restPanel("server", true);
-    document.body.append(banner = shows(lostAt));
+    banner = make("div", { id: "disconnected", className: "server-alert", role: "alert" }, ...told(lostAt));
+    document.body.append(banner);
   }, lostAt + GRACE_MS - Date.now());
 });
 
