@@ -246,7 +246,7 @@ class annotate:  # noqa: N801 - used like a function, as a context manager or a 
 
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             # Nor does the call of these do more than create a generator.
-            resumed = resumed_in if inspect.isgeneratorfunction(function) else resumed_async_in
+            resumed: Any = resumed_in if inspect.isgeneratorfunction(function) else resumed_async_in
 
             @wraps(function)
             def generating(*positional: P.args, **named: P.kwargs) -> Any:
