@@ -254,6 +254,11 @@ def test_what_is_selected_elsewhere_is_ticked_in_the_table(
     page.goto(serve(logdir).url + "?tab=hparams&runs.select=run_3&runs.select=run_5")
     expect(selection(page)).to_contain_text("2 of 10 selected")
     expect(ticked(page)).to_have_count(2)
+    # The mark once had the color of the background, which is transparent.
+    mark = page.locator(".hparams-grid .ag-row-selected .ag-checked").first
+    colors = mark.evaluate("e => [getComputedStyle(e, '::after').backgroundColor, getComputedStyle(e).backgroundColor]")
+    assert "rgba(0, 0, 0, 0)" not in colors
+    assert colors[0] != colors[1]
     page.locator(".hparams-grid .ag-row[row-id='run_7'] .ag-selection-checkbox input").check()
     expect(selection(page)).to_contain_text("3 of 10 selected")
     assert set(re.findall(r"runs\.select=(run_\d)", page.url)) == {"run_3", "run_5", "run_7"}

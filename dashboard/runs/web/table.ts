@@ -265,6 +265,9 @@ gridFunctions.stepscopeGridTheme = (theme: { withParams(params: Record<string, u
     rowHoverColor: "var(--hover)",
     selectedRowBackgroundColor: "var(--hover)",
     accentColor: "var(--accent)",
+    // By default, the background's, which is transparent.
+    checkboxCheckedShapeColor: "var(--surface)",
+    checkboxIndeterminateShapeColor: "var(--surface)",
     menuBackgroundColor: "var(--surface)",
     fontSize: 12.5,
     headerFontSize: 11,
