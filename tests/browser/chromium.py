@@ -5,6 +5,7 @@ to test after test: what a test leaves in the page is undone, and where that is 
 """
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -24,6 +25,8 @@ SLOWNESS: Final = float(os.environ.get("STEPSCOPE_SLOW_PAGES", "1"))
 TEST_FLAGS: Final = (*FLAGS, "--js-flags=--no-maglev,--no-opt")
 EMPTY: Final = "about:blank"
 MODIFIERS: Final = ("Alt", "Control", "Meta", "Shift")
+PROBE: Final = re.compile(r"[?]intercepted$")
+INTERCEPTED: Final = 204
 STAYS: Final = (
     "add_init_script",
     "add_locator_handler",
@@ -37,6 +40,26 @@ STAYS: Final = (
 """What is done to a page for good."""
 
 Listeners = Mapping[str, Callable[..., None]]
+
+
+def route_at_once(page: Page) -> None:
+    """Have ``Page.route`` return when the requests of the open page are intercepted.
+
+    Chromium tells the page to send its requests another way, but does not wait until the page does. On a busy machine,
+    a page may handle the next key press first, whose request then reaches the server.
+    """
+    route = page.route
+
+    def routed(*arguments: Any, **options: Any) -> None:
+        route(*arguments, **options)
+        if urlsplit(page.url).scheme not in ("http", "https"):
+            return
+        route(PROBE, lambda probe: probe.fulfill(status=INTERCEPTED))
+        while page.evaluate("fetch('?intercepted').then(({ status }) => status)") != INTERCEPTED:
+            pass
+        page.unroute(PROBE)
+
+    vars(page)["route"] = routed
 
 
 def slowed(page: Page) -> Page:
@@ -65,6 +88,7 @@ class Pages:
     def _opened(self) -> Page:
         page = slowed(self._context.new_page())
         page.set_default_timeout(PATIENCE_MS)
+        route_at_once(page)
         self._session = self._context.new_cdp_session(page)
         self._is_spoiled = False
         for name in STAYS:
