@@ -42,12 +42,13 @@ def images(tag: str, pixels: Any, dataformats: str) -> Summary.Value:
 
     Args:
         tag: the tag of the series.
-        pixels: as for `stepscope.summary.kinds.pixels.bytes_nhwc`; one (gray), three (RGB) or four (RGBA) channels.
+        pixels: as for `stepscope.summary.kinds.pixels.bytes_nhwc`; one (gray), two (gray and alpha), three (RGB) or four
+            (RGBA) channels.
         dataformats: one letter per axis: H and W, optionally C (channels) and N (samples), in any order.
 
     Raises:
         TypeError: the pixels are not real numbers.
-        ValueError: the letters are invalid or do not match the shape, or there are 2 or more than 4 channels.
+        ValueError: the letters are invalid or do not match the shape, or there are more than 4 channels.
     """
     return _images(tag, checked_nhwc(pixels, dataformats, f"the image {tag!r}"))
 

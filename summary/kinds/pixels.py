@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
 _MODES: Final = {1: "L", 3: "RGB", 4: "RGBA"}
+_GRAY_ALPHA: Final = 2
+"""Channels of gray with alpha."""
 _BAND_PIXELS: Final = 1 << 15
 """Pixels converted at a time, so that they stay in the cache."""
 
@@ -29,7 +31,7 @@ def bytes_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[np.uint8]:
 
     Raises:
         TypeError: the pixels are not real numbers.
-        ValueError: the letters are invalid or do not match the shape, or there are 2 or more than 4 channels.
+        ValueError: the letters are invalid or do not match the shape, or there are more than 4 channels.
     """
     return levels(checked_nhwc(pixels, dataformats, name))
 
@@ -45,10 +47,10 @@ def checked_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[Any]:
 def arranged(array: NDArray[Any], letters: str, wanted: str, name: str) -> NDArray[Any]:
     """Return ``array``, whose axes are ``letters``, with the axes ``wanted``, the last of which is C.
 
-    Missing axes are added with length 1.
+    Missing axes are added with length 1. Gray with alpha, which few programs read, becomes RGBA.
 
     Raises:
-        ValueError: the letters do not match the shape, or the array is empty or does not have 1, 3 or 4 channels.
+        ValueError: the letters do not match the shape, or the array is empty or does not have 1 to 4 channels.
     """
     if array.ndim != len(letters):
         raise ValueError(f"{name} must have {len(letters)} axes for {letters!r}, got shape {array.shape}")
@@ -56,10 +58,11 @@ def arranged(array: NDArray[Any], letters: str, wanted: str, name: str) -> NDArr
         raise ValueError(f"{name} must have pixels, got shape {array.shape}")
     ordered = array.transpose([letters.index(letter) for letter in wanted if letter in letters])
     ordered = np.expand_dims(ordered, [axis for axis, letter in enumerate(wanted) if letter not in letters])
-    if ordered.shape[-1] not in _MODES:
-        raise ValueError(
-            f"{name} must have 1, 3 or 4 channels, got {ordered.shape[-1]} (shape {array.shape} read as {letters!r})"
-        )
+    channels = ordered.shape[-1]
+    if channels == _GRAY_ALPHA:
+        return ordered[..., [0, 0, 0, 1]]
+    if channels not in _MODES:
+        raise ValueError(f"{name} must have 1 to 4 channels, got {channels} (shape {array.shape} read as {letters!r})")
     return ordered
 
 

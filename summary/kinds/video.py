@@ -32,7 +32,7 @@ def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summ
         tag: the tag of the series.
         frames: whole numbers in 0..255, booleans, or floats in 0..1, as for images.
         fps: frames per second.
-        dataformats: the axes in any order: N (videos), T (frames), C (1, 3 or 4 channels), H and W.
+        dataformats: the axes in any order: N (videos), T (frames), C (1 to 4 channels), H and W.
 
     Raises:
         TypeError: the frames are not real numbers, or ``fps`` is not a number.

@@ -26,7 +26,6 @@ from stepscope.summary.v2.state import DEFAULT_WRITER, tag_of
 from stepscope.summary.v2.writing import destination, write_value
 
 _BUCKETS: Final = 30
-_GRAY_ALPHA: Final = 2
 
 
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> bool:
@@ -71,11 +70,12 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
     def prepared(tag: str) -> Prepared:
         what = f"the image {tag!r}"
         most = whole_number(max_outputs, f"max_outputs of {what}", least=0)
-        pictures = _with_known_channels(array_of(data, what))
+        pictures = array_of(data, what)
         if pictures.ndim == 4 and len(pictures) == 0:
             return Prepared(lambda: encoded_images(tag, pictures.shape[2], pictures.shape[1], []), 0)
-        _, height, width, _ = arranged(pictures, "NHWC", "NHWC", what).shape
-        pixels = [np.array(_bytes(picture)) for picture in pictures[:most]]
+        kept = arranged(pictures, "NHWC", "NHWC", what)[:most]
+        _, height, width, _ = kept.shape
+        pixels = [np.array(_bytes(picture)) for picture in kept]
         held_bytes = sum(picture.nbytes for picture in pixels)
         return Prepared(lambda: encoded_images(tag, width, height, [png(each) for each in pixels]), held_bytes)
 
@@ -162,13 +162,6 @@ def graph(graph_data: Any) -> bool:
     file, step = place
     file.add_event(Event(step=step, graph_def=graph_def_of(graph_data).SerializeToString()))
     return True
-
-
-def _with_known_channels(pictures: NDArray[Any]) -> NDArray[Any]:
-    """Return gray with alpha, which few programs read, as RGBA."""
-    if pictures.ndim == 4 and pictures.shape[-1] == _GRAY_ALPHA:
-        return pictures[..., [0, 0, 0, 1]]
-    return pictures
 
 
 def _bytes(picture: NDArray[Any]) -> NDArray[np.uint8]:

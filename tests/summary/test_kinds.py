@@ -384,6 +384,7 @@ RGB = np.arange(2 * 4 * 3, dtype=np.uint8).reshape(2, 4, 3)
         (RGB.transpose(2, 1, 0), "CWH", [RGB.tolist()]),
         (np.stack([RGB, RGB + 1]), "nhwc", [RGB.tolist(), (RGB + 1).tolist()]),
         (RGB[..., :1], "HWC", [RGB[..., 0].tolist()]),
+        (RGB[..., :2], "HWC", [RGB[..., [0, 0, 0, 1]].tolist()]),
         (RGB[..., 0], "HW", [RGB[..., 0].tolist()]),
         (RGB[..., 0].T, "WH", [RGB[..., 0].tolist()]),
         (np.zeros((1, 2, 4), bool), "HWC", [[[[0, 0, 0, 0], [0, 0, 0, 0]]]]),
@@ -402,7 +403,7 @@ def test_image_layouts_and_dtypes(array: Any, dataformats: str, expected: list[A
 @pytest.mark.parametrize(
     ("array", "dataformats", "error", "message"),
     [
-        (RGB, "CHW", ValueError, r"1, 3 or 4 channels, got 2 \(shape \(2, 4, 3\) read as 'CHW'\)"),
+        (np.zeros((5, 4, 3)), "CHW", ValueError, r"1 to 4 channels, got 5 \(shape \(5, 4, 3\) read as 'CHW'\)"),
         (RGB, "HW", ValueError, "must have 2 axes for 'HW', got shape"),
         (RGB, "HWX", ValueError, "must contain H and W, and may contain N and C, each once; got 'HWX'"),
         (RGB, "HHW", ValueError, "got 'HHW'"),
