@@ -62,8 +62,10 @@ def route_at_once(page: Page) -> None:
     vars(page)["route"] = routed
 
 
-def slowed(page: Page) -> Page:
-    """Make the scripts of a page run ``SLOWNESS`` times slower, while its server is as fast as ever."""
+def prepared(page: Page) -> Page:
+    """Give a page the patience of tests, scripts that run ``SLOWNESS`` times slower, and `route_at_once`."""
+    page.set_default_timeout(PATIENCE_MS)
+    route_at_once(page)
     if SLOWNESS > 1:
         page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWNESS})
     return page
@@ -86,9 +88,7 @@ class Pages:
         self._is_lent = False
 
     def _opened(self) -> Page:
-        page = slowed(self._context.new_page())
-        page.set_default_timeout(PATIENCE_MS)
-        route_at_once(page)
+        page = prepared(self._context.new_page())
         self._session = self._context.new_cdp_session(page)
         self._is_spoiled = False
         for name in STAYS:

@@ -14,7 +14,7 @@ from docs.screenshots.make import READY, SAMPLE_LOGS, serving, wait_until_drawn
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
 from tests.browser.axe import violations
-from tests.browser.chromium import PATIENCE_MS
+from tests.browser.chromium import prepared
 from tests.browser.conftest import Dashboard, wait_until
 
 pytestmark = pytest.mark.browser
@@ -24,8 +24,7 @@ pytestmark = pytest.mark.browser
 def page(browser: Browser) -> Iterator[Page]:
     """One page over the sample logs, which switches from tab to tab."""
     with serving(SAMPLE_LOGS) as url:
-        opened = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light")
-        opened.set_default_timeout(PATIENCE_MS)
+        opened = prepared(browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light"))
         opened.goto(url)
         page_is_there = opened.locator("#panel .panel, .run-grid .ag-row")
         page_is_there.first.wait_for()
@@ -188,7 +187,7 @@ def test_many_runs_make_no_more_stops(serve: Callable[..., Dashboard], browser: 
         with SummaryWriter(str(logdir / f"run_{run:02}")) as writer:
             writer.add_scalar("loss", run, 0)
             writer.add_scalar("loss", run, 1)
-    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened = prepared(browser.new_page(viewport={"width": 1280, "height": 900}))
     opened.goto(serve(logdir).url)
     expect(opened.locator("#run-count")).to_have_text(re.compile("of 80"))
     opened.locator(READY["scalars"]).first.wait_for()

@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from stepscope.summary import SummaryWriter
-from tests.browser.chromium import PATIENCE_MS, slowed
+from tests.browser.chromium import prepared
 from tests.browser.conftest import CALLBACKS, hold_back, wait_until
 from tests.browser.test_frame import expect_curves, write_runs
 
@@ -74,9 +74,7 @@ def server(logdir: Path) -> Iterator[Server]:
 def page(browser: Browser, server: Server) -> Iterator[Page]:
     """A page that may complain about requests without an answer."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    opened = slowed(context.new_page())
-    opened.set_default_timeout(PATIENCE_MS)
-    yield opened
+    yield prepared(context.new_page())
     context.close()
 
 
@@ -274,9 +272,8 @@ def test_tabs_behind_others_leave_their_connection_to_the_one_in_front(
     page: Page, server: Server, logdir: Path
 ) -> None:
     # A browser has six connections to a server.
-    tabs = [page, *(page.context.new_page() for _ in range(7))]
+    tabs = [page, *(prepared(page.context.new_page()) for _ in range(7))]
     for tab in tabs:
-        tab.set_default_timeout(PATIENCE_MS)
         tab.goto(server.url)
         expect_curves(tab)
         tab.evaluate(BEHIND, True)
@@ -345,8 +342,7 @@ def test_panels_show_what_the_server_that_is_back_has(browser: Browser, logdir: 
             if context is None or len(context.pages) == 3:
                 context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
                 stack.callback(context.close)
-            page = pages[panel] = slowed(context.new_page())
-            page.set_default_timeout(PATIENCE_MS)
+            page = pages[panel] = prepared(context.new_page())
             page.goto(f"{server.url}?tab={panel}")
             page.wait_for_function(seen(shown))
         before = {panel: page.evaluate(seen(SHOWN[panel])) for panel, page in pages.items()}

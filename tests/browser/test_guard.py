@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from stepscope.dashboard.server.access import Access
-from tests.browser.chromium import PATIENCE_MS
+from tests.browser.chromium import prepared
 from tests.browser.conftest import Dashboard
 
 TOKEN = "a-token-of-enough-letters"
@@ -21,9 +21,7 @@ POST = """async (address) => {
 def visitor(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
     """A page whose requests may be refused."""
     context = browser.new_context()
-    opened = context.new_page()
-    opened.set_default_timeout(PATIENCE_MS)
-    yield opened
+    yield prepared(context.new_page())
     context.close()
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from stepscope.dashboard.notebook.magic import iframe
 from stepscope.summary import SummaryWriter
-from tests.browser.chromium import PATIENCE_MS
+from tests.browser.chromium import prepared
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser
@@ -60,8 +60,7 @@ def test_a_page_of_another_host_may_not(
     # An address that the dashboard does not know as its own, but that browsers still treat as local.
     port = notebook("127.0.0.2", serve(logdir).url)
     context = browser.new_context()
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
+    page = prepared(context.new_page())
     with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
         page.goto(f"http://127.0.0.2:{port}/")
     context.close()

@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from stepscope.summary import SummaryWriter
-from tests.browser.chromium import PATIENCE_MS
+from tests.browser.chromium import prepared
 from tests.extending_chapters import files_of, install
 from tests.plugin_distributions import points_of, write_distribution
 
@@ -122,8 +122,7 @@ def log(logdir: Path, site: Path) -> Callable[..., None]:
 def page(browser: Browser, serving: Callable[[Path], str]) -> Iterator[Page]:
     """A page without errors; failures of plug-ins are warnings in its console."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    opened = context.new_page()
-    opened.set_default_timeout(PATIENCE_MS)
+    opened = prepared(context.new_page())
     errors: list[str] = []
     opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     yield opened
