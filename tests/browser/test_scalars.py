@@ -551,6 +551,22 @@ def test_a_card_that_is_moved_stays_on_its_page(serve: Serve, page: Page, logdir
     expect(titles).to_have_text(tags[:12])
 
 
+def test_a_card_whose_data_come_before_its_buttons_can_be_moved_and_unpinned(
+    serve: Serve, page: Page, logdir: Path
+) -> None:
+    write(logdir / "a", **{"x/one": [1.0, 2.0], "x/two": [1.0, 2.0]})
+    # The buttons are made in a frame, which a busy page draws late.
+    page.add_init_script(
+        """{
+          const frames = window.requestAnimationFrame;
+          window.requestAnimationFrame = (tell) => setTimeout(() => frames(tell), 500);
+        }"""
+    )
+    page.goto(f"{serve(logdir).url}?scalars.pin=x/two")
+    expect(card(page, "x/two").get_by_role("button", name="Unpin")).to_be_visible()
+    expect(card(page, "x/one").locator("header")).to_have_attribute("draggable", "true")
+
+
 def test_cards_are_pinned_faster_than_the_page_follows(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a", **{f"x/{name}": [1.0, 2.0] for name in ("one", "two", "three")})
     page.goto(serve(logdir).url)

@@ -4,6 +4,7 @@ import { live } from "../../web/page/live.ts";
 import { settings as runSettings } from "../../runs/web/settings.generated.ts";
 import { runs } from "../../runs/web/state.ts";
 import type { Column } from "../../web/core/binary.ts";
+import { cards as pageCards } from "../../web/cards/grid.ts";
 import { failed as notLoaded, ready } from "../../web/cards/loading.ts";
 import { callbackContext, callbacks, noUpdate } from "../../web/core/dash.ts";
 import { storage, within } from "../../web/core/dom.ts";
@@ -354,6 +355,7 @@ callbacks("stepscope", {
       if (weight !== state.weight) smoothBy(weight);
     }
     sayWeight(state.weight, settingsOf(panel).smoothing.name, choose);
+    pageCards.observe();
     document.querySelectorAll<HTMLElement>(`.groups[data-panel="${panel}"] .card[data-key]`).forEach(mount);
     sweep();
     actions.follow();

@@ -221,6 +221,8 @@ export const cards = {
     ),
   /** Passes what the page keeps for a panel's cards, by key, to the server, which draws accordingly (`Draw.kept`). */
   keep: (panel: string, kept: unknown) => setProps(panel + "-kept", { data: kept }),
+  /** Gives new cards their buttons and announces them, which the page otherwise does in its next frame. */
+  observe: observeCards,
 };
 
 callbacks("stepscope", {
