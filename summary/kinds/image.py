@@ -42,8 +42,8 @@ def images(tag: str, pixels: Any, dataformats: str) -> Summary.Value:
 
     Args:
         tag: the tag of the series.
-        pixels: as for `stepscope.summary.kinds.pixels.bytes_nhwc`; one (gray), two (gray and alpha), three (RGB) or four
-            (RGBA) channels.
+        pixels: as for `stepscope.summary.kinds.pixels.bytes_nhwc`; one (gray), two (gray and alpha), three (RGB) or
+            four (RGBA) channels.
         dataformats: one letter per axis: H and W, optionally C (channels) and N (samples), in any order.
 
     Raises:
