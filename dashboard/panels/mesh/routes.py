@@ -11,7 +11,7 @@ from stepscope.dashboard.panels.mesh.files import describe, pack, ply
 from stepscope.dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
 from stepscope.dashboard.panels.mesh.messages import MeshHeader
 from stepscope.dashboard.panels.mesh.series import NO_POINT, MeshSeries, meshes_of
-from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.headers import LOOK_AGAIN, UNCHANGING, attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, Step, TagName
 from stepscope.dashboard.server.work import HeavyRoute
@@ -77,9 +77,9 @@ def check_moment(series: Series, index: int, step: int | None, wall_time: float 
         HTTPException: 404 if the point has another moment, because the run was restarted.
     """
     if step is None or wall_time is None:
-        return {"Cache-Control": "private, no-cache"}
+        return {"Cache-Control": LOOK_AGAIN}
     if index < len(series) and (int(series.steps[index]), float(series.wall_times[index])) == (step, wall_time):
-        return {"Cache-Control": "private, max-age=86400, immutable"}
+        return {"Cache-Control": UNCHANGING}
     raise HTTPException(404, f"Point {index} of {series.run!r}, {series.tag!r} has changed; request it without step.")
 
 
@@ -147,7 +147,7 @@ def make_router(live: Live) -> APIRouter:
         other = None
         if against != NO_POINT:
             other = (vertices_of(find_mesh(snapshot, against_run, tag)), against)
-            headers = {"Cache-Control": "private, no-cache"}
+            headers = {"Cache-Control": LOOK_AGAIN}
         content = geometry_bytes(mesh, vertices, (index, face, color), sample, other)
         return Response(content, media_type="application/octet-stream", headers=headers)
 
