@@ -1,6 +1,6 @@
 """Conversion of pixel arrays in any layout to bytes and images."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -44,13 +44,15 @@ def checked_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[Any]:
     return bytes_or_floats(arranged(as_array(pixels, name), letters, "NHWC", name))
 
 
-def arranged(array: NDArray[Any], letters: str, wanted: str, name: str) -> NDArray[Any]:
+def arranged(
+    array: NDArray[Any], letters: str, wanted: str, name: str, channels: Sequence[int] = (1, 2, 3, 4)
+) -> NDArray[Any]:
     """Return ``array``, whose axes are ``letters``, with the axes ``wanted``, the last of which is C.
 
     Missing axes are added with length 1. Gray with alpha, which few programs read, becomes RGBA.
 
     Raises:
-        ValueError: the letters do not match the shape, or the array is empty or does not have 1 to 4 channels.
+        ValueError: the letters do not match the shape, or the array is empty or has another number of channels.
     """
     if array.ndim != len(letters):
         raise ValueError(f"{name} must have {len(letters)} axes for {letters!r}, got shape {array.shape}")
@@ -58,12 +60,11 @@ def arranged(array: NDArray[Any], letters: str, wanted: str, name: str) -> NDArr
         raise ValueError(f"{name} must have pixels, got shape {array.shape}")
     ordered = array.transpose([letters.index(letter) for letter in wanted if letter in letters])
     ordered = np.expand_dims(ordered, [axis for axis, letter in enumerate(wanted) if letter not in letters])
-    channels = ordered.shape[-1]
-    if channels == _GRAY_ALPHA:
-        return ordered[..., [0, 0, 0, 1]]
-    if channels not in _MODES:
-        raise ValueError(f"{name} must have 1 to 4 channels, got {channels} (shape {array.shape} read as {letters!r})")
-    return ordered
+    count = ordered.shape[-1]
+    if count not in channels:
+        expected = f"{', '.join(map(str, channels[:-1]))} or {channels[-1]} channels"
+        raise ValueError(f"{name} must have {expected}, got {count} (shape {array.shape} read as {letters!r})")
+    return ordered[..., [0, 0, 0, 1]] if count == _GRAY_ALPHA else ordered
 
 
 def bytes_or_floats(array: NDArray[Any]) -> NDArray[Any]:

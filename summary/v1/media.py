@@ -33,7 +33,7 @@ def image(
 
     Args:
         name: the tag; see `stepscope.summary.v1.names.tag_of`. With ``max_outputs`` of 1, it is ``<tag>/image``.
-        tensor: uint8 in 0..255 or floats, shape [images, height, width, channels] with 1 to 4 channels.
+        tensor: uint8 in 0..255 or floats, shape [images, height, width, channels] with 1, 3 or 4 channels.
         max_outputs: maximum number of images, from the first; it alone determines whether the tag has a number.
         collections: no effect.
         family: prefix of the tag.
@@ -50,7 +50,7 @@ def image(
         raise TypeError(f"{what} must be uint8 (0..255) or floats, got {pictures.dtype}")
     if pictures.ndim == 4 and len(pictures) == 0:
         return b""
-    kept = arranged(pictures, "NHWC", "NHWC", what)[:most]
+    kept = arranged(pictures, "NHWC", "NHWC", what, channels=(1, 3, 4))[:most]
     _, height, width, channels = kept.shape
     values = [
         Summary.Value(

@@ -403,7 +403,7 @@ def test_image_layouts_and_dtypes(array: Any, dataformats: str, expected: list[A
 @pytest.mark.parametrize(
     ("array", "dataformats", "error", "message"),
     [
-        (np.zeros((5, 4, 3)), "CHW", ValueError, r"1 to 4 channels, got 5 \(shape \(5, 4, 3\) read as 'CHW'\)"),
+        (np.zeros((5, 4, 3)), "CHW", ValueError, r"1, 2, 3 or 4 channels, got 5 \(shape \(5, 4, 3\) read as 'CHW'\)"),
         (RGB, "HW", ValueError, "must have 2 axes for 'HW', got shape"),
         (RGB, "HWX", ValueError, "must contain H and W, and may contain N and C, each once; got 'HWX'"),
         (RGB, "HHW", ValueError, "got 'HHW'"),
