@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, ViewportSize, sync_playwright
 
-from tools.browser import FLAGS, HEADLESS_SHELL, browser_path
+from tools.browser import FLAGS, browser_path
 
 # Long enough for the first start on a new machine, which compiles the scan, and for one that has much else to do.
 PATIENCE_MS: Final = 120_000
@@ -78,7 +78,7 @@ class Pages:
         self._viewport: Final = viewport
         self._context: Final = playwright.chromium.launch_persistent_context(
             folder,
-            executable_path=browser_path(HEADLESS_SHELL),
+            executable_path=browser_path(),
             args=TEST_FLAGS,
             viewport=viewport,
             has_touch=has_touch,
@@ -188,7 +188,7 @@ class Chromium:
     @cached_property
     def browser(self) -> Browser:
         """A browser for tests that make their own contexts."""
-        browser = self.playwright.chromium.launch(executable_path=browser_path(HEADLESS_SHELL), args=TEST_FLAGS)
+        browser = self.playwright.chromium.launch(executable_path=browser_path(), args=TEST_FLAGS)
         self._ends.callback(browser.close)
         return browser
 
