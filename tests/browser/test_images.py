@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard, hold_back
+from tests.browser.conftest import Dashboard, hold_back, hold_callbacks
 
 pytestmark = pytest.mark.browser
 
@@ -150,6 +150,29 @@ def test_back_restores_the_step_and_closes_the_picture(serve: Serve, page: Page,
     expect(page.get_by_role("tab", name="Scalars")).to_have_attribute("aria-selected", "true")
     expect(page.locator("#large")).to_have_count(0)
     page.go_back()
+    wait_for_shades(page, [100])
+
+
+def test_back_restores_the_step_of_a_panel_that_the_server_is_late_to_replace(
+    serve: Serve, page: Page, logdir: Path
+) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+        for step in range(3):
+            add_gray(writer, "digit", step, 100 + step)
+    page.goto(serve(logdir).url + "?tab=images&images.step=tag:digit:0")
+    wait_for_shades(page, [100])
+    held = hold_callbacks(page, "frame-key")
+    page.get_by_role("tab", name="Scalars").click()
+    held.wait(1)
+    page.get_by_role("tab", name="Images").click()
+    held.wait(2)
+    slide(page.locator(".track-slider"), 1)
+    wait_for_shades(page, [101])
+    page.go_back()
+    expect(page.get_by_role("tab", name="Scalars")).to_have_attribute("aria-selected", "true")
+    page.go_back()
+    held.release()
     wait_for_shades(page, [100])
 
 

@@ -126,9 +126,13 @@ const opened = (query: string): string => new URLSearchParams(query).get("tab") 
 /** Mounts the open panel again, so that its controls match the view. */
 const remount = () => setProps("panel-again", { data: Date.now() });
 
+/** Whether the open panel is yet to hear of the view that the browser's history led to. */
+let isTurned = false;
+
 window.addEventListener("popstate", () => {
   const next = fromAddress();
   if (next === current) return;
+  isTurned = true;
   Object.values(settling).forEach(clearTimeout);
   const tab = opened(next);
   const same = opened(current) === tab;
@@ -372,7 +376,10 @@ callbacks("stepscope", {
     const news = (value: unknown, known: unknown[]) => known.map((old) => (old === value ? noUpdate() : value));
     // Until the server first sends one, the panel keeps the revision that it was made from.
     const heard = (revision ?? null) === null ? revisions.map(noUpdate) : news(revision, revisions);
-    return [news(view, views), heard, news(scheme ?? null, schemes)];
+    // The panel may have heard of this view before, but not of one that it led to itself and that was left again.
+    const isNews = isTurned && view === current;
+    if (isNews) isTurned = false;
+    return [isNews ? views.map(() => view) : news(view, views), heard, news(scheme ?? null, schemes)];
   },
   /** When the frame exists: starts to listen for new data. */
   startLive() {
