@@ -21,6 +21,22 @@ from tools.browser import FLAGS, browser_path
 PATIENCE_MS: Final = 120_000
 # How many times slower the scripts of pages run, to find faults that only a busy machine shows: STEPSCOPE_SLOW_PAGES=4.
 SLOWNESS: Final = float(os.environ.get("STEPSCOPE_SLOW_PAGES", "1"))
+# The most seconds by which a page's frames are late, each at random, as on a machine that is busy drawing:
+# STEPSCOPE_LATE_FRAMES=0.3.
+FRAME_LATENESS_S: Final = float(os.environ.get("STEPSCOPE_LATE_FRAMES", "0"))
+LATE_FRAMES: Final = """(() => {
+    const frames = window.requestAnimationFrame.bind(window);
+    let [asked, now, number, due] = [new Map(), new Map(), 0, 0];
+    window.requestAnimationFrame = (tell) => {
+        asked.set(++number, tell);
+        due ||= setTimeout(() => frames((at) => {
+            [now, asked, due] = [asked, new Map(), 0];
+            for (const tell of now.values()) tell(at);
+        }), Math.random() * 1000 * SECONDS);
+        return number;
+    };
+    window.cancelAnimationFrame = (number) => asked.delete(number) || now.delete(number);
+})()"""
 # No page lasts long enough to justify compiling its scripts a third and a fourth time, a sixth of a browser's work.
 TEST_FLAGS: Final = (*FLAGS, "--js-flags=--no-maglev,--no-opt")
 EMPTY: Final = "about:blank"
@@ -66,6 +82,8 @@ def prepared(page: Page) -> Page:
     """Give a page the patience of tests, scripts that run ``SLOWNESS`` times slower, and `route_at_once`."""
     page.set_default_timeout(PATIENCE_MS)
     route_at_once(page)
+    if FRAME_LATENESS_S:
+        page.add_init_script(LATE_FRAMES.replace("SECONDS", str(FRAME_LATENESS_S)))
     if SLOWNESS > 1:
         page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWNESS})
     return page
