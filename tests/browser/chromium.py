@@ -79,7 +79,7 @@ def route_at_once(page: Page) -> None:
 
 
 def prepared(page: Page) -> Page:
-    """Give a page the patience of tests, scripts that run ``SLOWNESS`` times slower, and `route_at_once`."""
+    """Give a page the patience of tests, `route_at_once`, and the slow scripts and late frames that are asked for."""
     page.set_default_timeout(PATIENCE_MS)
     route_at_once(page)
     if FRAME_LATENESS_S:

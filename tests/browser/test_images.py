@@ -131,13 +131,18 @@ def test_a_typed_step_replaces_that_of_an_image_that_came_meanwhile(serve: Serve
     wait_for_shades(page, [1])
 
 
-def test_back_restores_the_step_and_closes_the_picture(serve: Serve, page: Page, logdir: Path) -> None:
+def open_first_of_three(serve: Serve, page: Page, logdir: Path) -> None:
+    """Opens Images at the first of three steps, beside a tab with a curve."""
     with SummaryWriter(str(logdir / "a")) as writer:
         writer.add_scalar("loss", 1.0, 0)
         for step in range(3):
             add_gray(writer, "digit", step, 100 + step)
     page.goto(serve(logdir).url + "?tab=images&images.step=tag:digit:0")
     wait_for_shades(page, [100])
+
+
+def test_back_restores_the_step_and_closes_the_picture(serve: Serve, page: Page, logdir: Path) -> None:
+    open_first_of_three(serve, page, logdir)
     page.get_by_role("tab", name="Scalars").click()
     expect(page).to_have_url(re.compile("tab=scalars"))
     page.get_by_role("tab", name="Images").click()
@@ -156,12 +161,7 @@ def test_back_restores_the_step_and_closes_the_picture(serve: Serve, page: Page,
 def test_back_restores_the_step_of_a_panel_that_the_server_is_late_to_replace(
     serve: Serve, page: Page, logdir: Path
 ) -> None:
-    with SummaryWriter(str(logdir / "a")) as writer:
-        writer.add_scalar("loss", 1.0, 0)
-        for step in range(3):
-            add_gray(writer, "digit", step, 100 + step)
-    page.goto(serve(logdir).url + "?tab=images&images.step=tag:digit:0")
-    wait_for_shades(page, [100])
+    open_first_of_three(serve, page, logdir)
     held = hold_callbacks(page, "frame-key")
     page.get_by_role("tab", name="Scalars").click()
     held.wait(1)
