@@ -337,20 +337,27 @@ def test_every_answer_has_the_headers_that_keep_browsers_from_guessing(serve: Ca
     assert re.fullmatch(r"script-src 'self' 'sha256-[^']+'", scripts)
 
 
+# As msgspec says it since 0.23, and before.
+NOT_UTF_8 = (
+    "Malformed request (reload the page): Invalid UTF-8 encoded string.",
+    "Malformed request (reload the page): 'utf-8' codec can't decode",
+)
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
         (b"", "Malformed request (reload the page): Input data was truncated."),
         (b"{", "Malformed request (reload the page): Input data was truncated."),
         (b'{"a":' * 100_000, "Malformed request (reload the page): maximum recursion depth exceeded"),
-        (b'{"output": "\xff"}', "Malformed request (reload the page): 'utf-8' codec can't decode"),
+        (b'{"output": "\xff"}', NOT_UTF_8),
         (b"[]", "Malformed request (reload the page): Expected `object`, got `array`."),
         (b'{"output": "x", "inputs": [1]}', "Malformed request (reload the page): Expected `object | array`"),
         (b'{"output": "x", "inputs": []}', "There is no callback for 'x'. Reload the page."),
         (b'{"output": "panel.children@1", "inputs": []}', "There is no callback for 'panel.children@1'."),
     ],
 )
-def test_junk_for_dash_is_refused(serve: Callable[..., TestClient], body: bytes, said: str) -> None:
+def test_junk_for_dash_is_refused(serve: Callable[..., TestClient], body: bytes, said: str | tuple[str, ...]) -> None:
     answer = serve().post("/_dash-update-component", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 400
     assert answer.json()["detail"].startswith(said)
