@@ -8,10 +8,13 @@ DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 INTEGRATIONS_VENV ?= .venv-integrations
 INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 
+# So that a dependency's new version fails no test by chance: `make constraints` takes the newest, all at once.
+PINNED := --constraint tests/constraints.txt
+
 # Tests start hundreds of Pythons, each of which would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check static lint types types-of-python types-of-page units loops tests test-versions test-integrations test-engines benchmarks protos sample-logs peer-pack screenshots site clean
+.PHONY: demo test check static lint types types-of-python types-of-page units loops tests test-versions test-integrations test-engines benchmarks constraints protos sample-logs peer-pack screenshots site clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope --logdir sample_logs
@@ -70,6 +73,12 @@ benchmarks: $(VENV)/.installed-benchmarks
 	sh tools/ensure_browser.sh
 	$(BIN)/python -m benchmarks
 
+# The newest versions that go together, on each Python and system.
+constraints: $(VENV)/.installed-test
+	printf '%s\n' '-e ./core' '-e .[test]' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--custom-compile-command 'make constraints' --no-annotate --no-emit-package stepscope --no-emit-package stepscope-core \
+		--output-file tests/constraints.txt -
+
 protos: $(VENV)/.installed-test
 	$(BIN)/python -m tools.generate_protos
 
@@ -93,20 +102,20 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.installed: pyproject.toml core/pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable core --editable '.[scikit-learn]'
+$(VENV)/.installed: pyproject.toml core/pyproject.toml tests/constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet $(PINNED) --editable core --editable '.[scikit-learn]'
 	touch $@
 
-$(VENV)/.installed-test: pyproject.toml core/pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable core --editable '.[test]'
+$(VENV)/.installed-test: pyproject.toml core/pyproject.toml tests/constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet $(PINNED) --editable core --editable '.[test]'
 	touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-engines: pyproject.toml core/pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable core --editable '.[test,ray]'
+$(VENV)/.installed-engines: pyproject.toml core/pyproject.toml tests/constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet $(PINNED) --editable core --editable '.[test,ray]'
 	touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
-$(VENV)/.installed-benchmarks: pyproject.toml core/pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable core --editable '.[benchmarks]'
+$(VENV)/.installed-benchmarks: pyproject.toml core/pyproject.toml tests/constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet $(PINNED) --editable core --editable '.[benchmarks]'
 	touch $@ $(VENV)/.installed
 
 $(INTEGRATIONS_VENV)/.installed: pyproject.toml core/pyproject.toml

@@ -1,4 +1,4 @@
-"""The files around the code: the dashboard's image, linted everywhere and built where Docker exists, and public CI."""
+"""The files around the code: the dashboard's image, public CI, and the versions that tests have of what they need."""
 
 import platform
 import re
@@ -6,11 +6,16 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+PROJECTS = {"stepscope": "pyproject.toml", "stepscope-core": "core/pyproject.toml"}
 HADOLINT = Path(sysconfig.get_path("scripts")) / "hadolint"
 
 
@@ -49,10 +54,43 @@ def test_the_image_is_built_and_tells_its_version() -> None:
     assert told.stdout.startswith("stepscope ")
 
 
-def test_public_ci_runs_what_make_test_runs_with_pinned_actions() -> None:
-    workflow = (REPOSITORY / ".github" / "workflows" / "ci.yml").read_text()
+@pytest.mark.parametrize("name", ["ci.yml", "newest.yml"])
+def test_public_ci_runs_what_make_test_runs_with_pinned_actions(name: str) -> None:
+    workflow = (REPOSITORY / ".github" / "workflows" / name).read_text()
     used = re.findall(r"uses: (\S+)", workflow)
     assert used != []
     assert [action for action in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action)] == []
     assert "run: .ci/run" in workflow
-    assert 'python: ["3.11", "3.14"]' in workflow
+
+
+def test_public_ci_runs_the_oldest_and_the_newest_python() -> None:
+    assert 'python: ["3.11", "3.14"]' in (REPOSITORY / ".github" / "workflows" / "ci.yml").read_text()
+
+
+def asked_for(name: str, *extras: str) -> Iterator[Requirement]:
+    """What one of this repository's distributions needs of others."""
+    project = tomllib.loads((REPOSITORY / PROJECTS[name]).read_text())["project"]
+    for text in [
+        *project["dependencies"],
+        *(each for extra in extras for each in project["optional-dependencies"][extra]),
+    ]:
+        requirement = Requirement(text)
+        if requirement.name in PROJECTS:
+            yield from asked_for(requirement.name, *requirement.extras)
+        else:
+            yield requirement
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
+def test_the_tests_have_one_version_of_each_dependency_which_its_requirement_allows(python: str) -> None:
+    def is_meant(requirement: Requirement) -> bool:
+        there = {"python_version": python, "python_full_version": f"{python}.9"}
+        return requirement.marker is None or requirement.marker.evaluate(there)
+
+    lines = (REPOSITORY / "tests" / "constraints.txt").read_text().splitlines()
+    pinned = [pin for line in lines if not line.startswith("#") and is_meant(pin := Requirement(line))]
+    versions = {canonicalize_name(pin.name): str(pin.specifier).removeprefix("==") for pin in pinned}
+    assert len(versions) == len(pinned)
+    asked = [each for each in asked_for("stepscope", "test") if is_meant(each)]
+    unmet = [each for each in asked if not each.specifier.contains(versions.get(canonicalize_name(each.name), ""))]
+    assert unmet == [], "run `make constraints`"
