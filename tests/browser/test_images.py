@@ -207,11 +207,16 @@ def test_playing_goes_to_the_end_and_stops(serve: Serve, page: Page, logdir: Pat
     wait_for_shades(page, [3])
     page.evaluate(
         """() => {
-          window.seen = [];
           const field = document.querySelector(".track-field");
-          const note = () => window.seen.at(-1) !== field.value && window.seen.push(field.value);
-          window.watch = () => (note(), requestAnimationFrame(window.watch));
-          window.watch();
+          const { get, set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
+          window.seen = [field.value];
+          Object.defineProperty(field, "value", {
+            get,
+            set(text) {
+              set.call(this, text);
+              if (window.seen.at(-1) !== text) window.seen.push(text);
+            },
+          });
         }"""
     )
     page.get_by_title("Play", exact=True).click()

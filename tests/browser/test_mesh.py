@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard, hold_back, hold_callbacks
+from tests.browser.conftest import Dashboard, held_frames, hold_back, hold_callbacks
 from tests.dashboard.test_mesh_panel import SQUARE, TRIANGLES, value
 
 pytestmark = pytest.mark.browser
@@ -372,6 +372,18 @@ def test_files_are_named_after_the_mesh(serve: Serve, page: Page, logdir: Path) 
         with page.expect_download() as download:
             page.get_by_title(title).click()
         assert download.value.suggested_filename == name
+
+
+def test_display_takes_the_focus_at_once_and_escape_closes_it(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a")
+    page.goto(serve(logdir).url)
+    box = page.locator(".mesh-display")
+    with held_frames(page):
+        page.locator("#mesh-display").click()
+        expect(box.locator(":focus")).to_have_count(1)
+        page.keyboard.press("Escape")
+        expect(box).to_be_hidden()
+    expect(page.locator("#mesh-display")).to_be_focused()
 
 
 def test_settings_of_the_address_are_drawn(serve: Serve, page: Page, logdir: Path) -> None:

@@ -51,7 +51,8 @@ def wait_until_drawn(page: Page, tag: str, points: int, lines: int = 1) -> None:
         """([tag, points, lines]) => {
           const card = window.stepscope && stepscope.curveCards.find(tag);
           const model = card && card.element.isConnected && card.model;
-          return model && model.lines.length === lines && model.lines.every((line) => line.x.length === points);
+          const isDrawn = model && card.plot.scene?.model === card.plot.model;
+          return isDrawn && model.lines.length === lines && model.lines.every((line) => line.x.length === points);
         }""",
         arg=[tag, points, lines],
     )

@@ -226,6 +226,16 @@ def test_what_is_visible_stands_in_the_url_and_survives_a_reload(open_page: Open
     assert settled(page)["range"] == seen
 
 
+def test_a_stage_without_a_size_is_drawn_once_it_has_one(open_page: Open) -> None:
+    page = open_page()
+    width = settled(page)["width"]
+    stage = page.locator(".timeline-stage")
+    stage.evaluate("e => e.style.display = 'none'")
+    wait_for(page, "d.width === 0")
+    stage.evaluate("e => e.style.display = ''")
+    assert wait_for(page, f"d.width === {width}")["slices"] == 4
+
+
 def test_the_theme_changes_the_picture_at_once(open_page: Open) -> None:
     page = open_page(scheme="dark")
     assert settled(page)["dark"]

@@ -105,6 +105,8 @@ def display(view: View) -> dmc.Popover:
         withRoles=False,
         trapFocus=True,
         returnFocus=True,
+        # While it fades in, it begins with a frame in which it cannot take the focus, which may come too late.
+        transitionProps={"duration": 0},
     )
 
 

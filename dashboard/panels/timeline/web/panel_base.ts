@@ -518,7 +518,8 @@ export abstract class PanelBase {
     context.fillRect(0, 0, this.width, this.height);
     this.busy.style.display = this.sources.some((source) => source.loading) ? "block" : "none";
     this.filter.element.style.display = this.ready ? "" : "none";
-    if (!this.ready) return;
+    // A stage that is hidden, or that another panel has just replaced, has no size.
+    if (!this.ready || !this.canvas.width || !this.canvas.height) return;
     const started = performance.now();
     const scene = this.scene;
     this.request(scene);
