@@ -281,6 +281,8 @@ def test_the_table_under_the_cursor_comes_with_lines_that_are_late(serve: Serve,
     held = hold_back(page, "api/scalars/(curves|first)")
     page.goto(serve(logdir).url + PLAIN)
     page.wait_for_function("() => Boolean(window.stepscope && stepscope.curveCards.find('loss')?.plot.scene)")
+    # Charts move when the list of runs takes its place.
+    expect(page.locator(".run-grid .ag-row .run-name").first).to_be_visible()
     page.mouse.move(*at(page, "loss", 0.9, 0.5))
     page.wait_for_function("() => stepscope.curveCards.find('loss').plot.hand.resting !== null")
     expect(page.locator("#hover")).to_have_count(0)

@@ -327,6 +327,22 @@ def test_the_hand_moves_and_zooms(open_page: Open) -> None:
     assert fitted["view"] == before["view"]
 
 
+def test_a_stage_without_a_size_is_drawn_once_it_has_one(open_page: Open) -> None:
+    page = open_page()
+    before = settled(page)
+    stage = page.locator(".graph-stage")
+    # What took long to draw is kept as a picture, which one without a size cannot be.
+    page.evaluate("""() => {
+        const frames = window.requestAnimationFrame.bind(window);
+        window.requestAnimationFrame = (tell) => frames((at) => tell(at + 500));
+    }""")
+    for _ in range(2):
+        stage.evaluate("e => e.style.display = 'none'")
+        wait_for(page, "d.width === 1")
+        stage.evaluate("e => e.style.display = ''")
+        assert wait_for(page, f"d.width === {before['width']}")["visible"] == before["visible"]
+
+
 def test_dark_is_dark(open_page: Open) -> None:
     page = open_page(scheme="dark")
     assert settled(page)["dark"]

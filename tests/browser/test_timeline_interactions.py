@@ -346,7 +346,9 @@ def test_slices_take_the_color_of_what_was_chosen(open_page: Open, mode: str) ->
     assert plain[0] == plain[1]
     page.get_by_title("What slices are colored by").click()
     page.get_by_role("menuitem", name=mode.capitalize()).click()
-    wait_for(page, f"d.color === '{mode}' && !d.loading && d.slices > 0")
+    wait_for(page, f"d.color === '{mode}'")
+    # What the colors lack is asked for in the next frame.
+    wait_for(page, "!d.loading && d.slices > 0")
     found = [color_at(page, *place) for place in places]
     # Both kernels have the same name and category, but are in two steps and have 70 and 80% occupancy.
     assert (found[0] == found[1]) == (mode in ("category", "duration"))

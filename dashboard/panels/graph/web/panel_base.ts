@@ -568,7 +568,8 @@ export abstract class PanelBase {
   draw(content: boolean = true) {
     this.dirty = false;
     const context = this.canvas.getContext("2d", { alpha: false });
-    if (!context) return;
+    // A stage that is hidden, or that another panel has just replaced, has no size.
+    if (!context || !this.canvas.width || !this.canvas.height) return;
     this.busy.hidden = this.loading === 0;
     if (!this.scene) {
       context.setTransform(1, 0, 0, 1, 0, 0);
