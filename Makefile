@@ -73,8 +73,9 @@ benchmarks: $(VENV)/.installed-benchmarks
 	sh tools/ensure_browser.sh
 	$(BIN)/python -m benchmarks
 
-# The newest versions that go together, on each Python and system.
-constraints: $(VENV)/.installed-test
+# The newest versions that go together, on each Python and system. The former ones may not fit what has changed.
+constraints: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet uv
 	printf '%s\n' '-e ./core' '-e .[test]' | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--custom-compile-command 'make constraints' --no-annotate --no-emit-package stepscope --no-emit-package stepscope-core \
 		--output-file tests/constraints.txt -
