@@ -143,16 +143,15 @@ class Client:
         return answer.json().get("response", {}) if answer is not None and answer.status_code == 200 else {}
 
     async def _frame(self, revision: int) -> None:
-        tab = '{"name":"tab","type":"setting"}'
         search = '{"name":"run_filter","type":"setting"}'
         outputs = [
-            ("runs-listing", "data"), ("run-count", "children"), (search, "error"), (tab, "children"), (tab, "value"),
+            ("runs-listing", "data"), ("run-count", "children"), (search, "error"), ("tabs", "children"), ("tabs", "value"),
             ("panel-name", "data"), ("health", "children"), ("panel", "children"), ("frame-key", "data"),
         ]  # fmt: skip
         state: list[dict[str, Any]] = [
             {"id": "frame-key", "property": "data", "value": self._keys},
             {"id": "scheme", "property": "data", "value": "light"},
-            {"id": json.loads(tab), "property": "value", "value": "scalars"},
+            {"id": "tabs", "property": "value", "value": "scalars"},
         ]
         inputs: list[dict[str, Any]] = [
             {"id": "view", "property": "data", "value": _VIEW},

@@ -190,7 +190,7 @@ def header() -> html.Header:
                 **{"aria-label": "Runs", "aria-controls": "sidebar"},
             ),
             html.Div([icon("logo", 22), html.H1("stepscope", className="wordmark")], className="logo"),
-            dmc.Tabs(id=setting_id("tab"), value=None, children=[], className="tabs"),
+            dmc.Tabs(id="tabs", value=None, children=[], className="tabs"),
             html.Button(
                 [html.Span(className="tab-names"), html.Span(className="count"), icon("chevron", 12)],
                 id="tabs-more",

@@ -179,7 +179,6 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         Output("view", "data", allow_duplicate=True),
         Input({"type": "setting", "name": ALL}, "value"),
         Input({"type": "toggle", "name": ALL}, "checked"),
-        State("panel-name", "data"),
         State({"type": "panel-made", "panel": ALL}, "data"),
         prevent_initial_call=True,
     )
@@ -223,8 +222,8 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         Output("runs-listing", "data"),
         Output("run-count", "children"),
         Output(setting_id("run_filter"), "error"),
-        Output(setting_id("tab"), "children"),
-        Output(setting_id("tab"), "value"),
+        Output("tabs", "children"),
+        Output("tabs", "value"),
         Output("panel-name", "data"),
         Output("health", "children"),
         Output("panel", "children"),
@@ -234,7 +233,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         Input("runs-wanted", "data"),
         State("frame-key", "data"),
         State("scheme", "data"),
-        State(setting_id("tab"), "value"),
+        State("tabs", "value"),
         prevent_initial_call=True,
     )
     @partial(once_per_revision, live, question=page_question)

@@ -352,6 +352,44 @@ def test_what_was_left_rests_until_the_chosen_tab_is_here(
     expect(panel).not_to_have_attribute("data-waits", re.compile("."))
 
 
+def test_of_two_tabs_that_are_opened_in_a_row_the_second_stays(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_many_kinds(logdir)
+    page.goto(serve(logdir).url)
+    expect_curves(page)
+    held = hold_callbacks(page, "tab=histograms")
+    page.get_by_role("tab", name="Histograms").click()
+    held.wait()
+    # Before the next frame, so that the server is not asked for the first.
+    with held_frames(page):
+        page.evaluate(
+            """() => {
+              [...document.querySelectorAll(".tabs [role=tab]")].find((tab) => tab.textContent === "Scalars").click();
+              stepscope.view.open("text");
+            }"""
+        )
+        held.release()
+        expect(page.locator("#panel > .mounted[data-panel=histograms]")).to_be_attached()
+    expect(page.locator(".panel.text")).to_be_visible()
+    expect(page).to_have_url(re.compile("tab=text"))
+
+
+def test_a_setting_is_in_the_address_before_the_list_of_runs_is_here(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_runs(logdir, "a")
+    page.goto(serve(logdir).url)
+    expect_curves(page)
+    held = hold_callbacks(page, "runs-listing.data")
+    write_runs(logdir, "b")
+    held.wait()
+    page.get_by_role("switch", name="Ignore outliers").click()
+    expect(page).to_have_url(re.compile("scalars.ignore_outliers=on"))
+    held.release()
+    expect(page.get_by_label("Show b", exact=True)).to_be_visible()
+
+
 def test_back_before_the_tab_has_opened(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_many_kinds(logdir)
     page.goto(serve(logdir).url)

@@ -142,7 +142,7 @@ window.addEventListener("popstate", () => {
   setProps("view", { data: current });
   follow("run_filter");
   // The server marks it too, but not if another request comes before its response.
-  if (!same && tabs().some((one) => tabName(one) === tab)) setProps(settingId("tab"), { value: tab });
+  if (!same && tabs().some((one) => tabName(one) === tab)) setProps("tabs", { value: tab });
   if (same) remount();
   for (const listener of listeners) listener();
 });
@@ -318,10 +318,9 @@ callbacks("stepscope", {
    * Controls -> URL. Also called for newly mounted controls: these report what the view says, or their own value if the
    * view says nothing.
    */
-  collect(_values: unknown, _checked: unknown, openPanel: string, made: readonly Made[]) {
+  collect(_values: unknown, _checked: unknown, made: readonly Made[]) {
     seePanel(made);
     const params = new URLSearchParams(current);
-    let step = false;
     for (const trigger of callbackContext().triggered) {
       const at = trigger.prop_id.lastIndexOf(".");
       let name: string;
@@ -336,13 +335,7 @@ callbacks("stepscope", {
       if (isOutdated && isMadeWith) continue;
       if (trigger.value === undefined || trigger.value === null) continue;
       const value = typeof trigger.value === "boolean" ? (trigger.value ? "on" : "off") : String(trigger.value);
-      if (name === "tab") {
-        // The server opens a tab too, when the URL names none; only the user's choice goes into the URL.
-        if (value !== openPanel && value !== opened(current)) {
-          params.set("tab", value);
-          step = true;
-        }
-      } else if (typeof trigger.value === "number") {
+      if (typeof trigger.value === "number") {
         // A slider that is being dragged: the values it passes on the way are not drawn.
         clearTimeout(settling[name]);
         settling[name] = window.setTimeout(() => view.update((_params, set) => set(name, [value])), 80);
@@ -350,7 +343,7 @@ callbacks("stepscope", {
       else assign(params, name, [value]);
     }
     const before = current;
-    return remember(params, step) === before ? noUpdate() : current;
+    return remember(params) === before ? noUpdate() : current;
   },
   /**
    * View, revision and scheme -> the stores of the open panel, except for values that it already has. Also runs when a
