@@ -145,8 +145,9 @@ class Client:
     async def _frame(self, revision: int) -> None:
         search = '{"name":"run_filter","type":"setting"}'
         outputs = [
-            ("runs-listing", "data"), ("run-count", "children"), (search, "error"), ("tabs", "children"), ("tabs", "value"),
-            ("panel-name", "data"), ("health", "children"), ("panel", "children"), ("frame-key", "data"),
+            ("runs-listing", "data"), ("run-count", "children"), (search, "error"), ("tabs", "children"),
+            ("tabs", "value"), ("panel-name", "data"), ("health", "children"), ("panel", "children"),
+            ("frame-key", "data"),
         ]  # fmt: skip
         state: list[dict[str, Any]] = [
             {"id": "frame-key", "property": "data", "value": self._keys},

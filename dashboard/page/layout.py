@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from stepscope.dashboard.page.controls import pattern_input, setting_id
+from stepscope.dashboard.page.controls import pattern_input
 from stepscope.dashboard.page.health_badge import READING_ID
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.markup import Later
@@ -68,7 +68,9 @@ GRID_OPTIONS: dict[str, Any] = {
     "suppressDragLeaveHidesColumns": True,
     # Screen readers follow the order of the page.
     "ensureDomOrder": True,
-    "localeText": {"noRowsToShow": "No runs"},
+    "localeText": {"noRowsToShow": "No run matches the search"},
+    # Screen readers would be told of each before the first rows are here; ``runs/web/table.ts`` then allows the former.
+    "suppressOverlays": ["noRows", "noMatchingRows"],
     "tooltipShowDelay": 400,
 }
 

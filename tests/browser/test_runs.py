@@ -616,3 +616,23 @@ def test_a_run_that_the_palette_finds_comes_into_sight_with_the_table(serve: Ser
     palette.get_by_role("option", name="run_57").first.click()
     expect(row(page, "run_57")).to_be_in_viewport()
     expect(row(page, "run_1")).to_have_count(0)
+
+
+def test_the_table_says_that_no_run_matches_and_nothing_while_it_gets_its_rows(
+    serve: Serve, page: Page, logdir: Path
+) -> None:
+    write_run(logdir / "a", {}, 1.0)
+    page.add_init_script(
+        """window.said = new Set();
+        new MutationObserver(() => document.querySelectorAll("#sidebar [aria-live]").forEach((e) => said.add(e.innerText)))
+          .observe(document, { subtree: true, childList: true, characterData: true });"""
+    )
+    page.goto(serve(logdir).url)
+    expect(page.get_by_label("Show a", exact=True)).to_be_visible()
+    assert page.evaluate("[...said].join('')") == ""
+    page.get_by_label(SEARCH).fill("z")
+    said = page.locator(".run-grid .ag-overlay")
+    expect(said).to_have_text("No run matches the search")
+    expect(page).to_have_url(re.compile("run_filter=z"))
+    page.reload()
+    expect(said).to_have_text("No run matches the search")

@@ -144,6 +144,7 @@ function showRows(grid: Grid<Item, Fit>): void {
   const nowColumns = JSON.stringify([columns, haveTexts()]);
   const nowGroups = groups.map((group) => group.label).join("\n");
   if (nowColumns !== shownColumns) grid.setGridOption("columnDefs", columnDefs());
+  grid.setGridOption("suppressOverlays", ["noMatchingRows"]);
   grid.setGridOption("rowData", [...items.values()]);
   if (nowColumns !== shownColumns || nowGroups !== shownGroups || !ownWidths.has("run")) fitName();
   fitTexts();
