@@ -624,15 +624,16 @@ def test_the_table_says_that_no_run_matches_and_nothing_while_it_gets_its_rows(
     write_run(logdir / "a", {}, 1.0)
     page.add_init_script(
         """window.said = new Set();
-        new MutationObserver(() => document.querySelectorAll("#sidebar [aria-live]").forEach((e) => said.add(e.innerText)))
-          .observe(document, { subtree: true, childList: true, characterData: true });"""
+        const listen = () => document.querySelectorAll("#sidebar [aria-live]").forEach((e) => said.add(e.textContent));
+        new MutationObserver(listen).observe(document, { subtree: true, childList: true, characterData: true });"""
     )
     page.goto(serve(logdir).url)
     expect(page.get_by_label("Show a", exact=True)).to_be_visible()
-    assert page.evaluate("[...said].join('')") == ""
     page.get_by_label(SEARCH).fill("z")
-    said = page.locator(".run-grid .ag-overlay")
-    expect(said).to_have_text("No run matches the search")
+    overlay = page.locator(".run-grid .ag-overlay")
+    expect(overlay).to_have_text("No run matches the search")
+    page.wait_for_function("() => said.has('No run matches the search')")
+    assert page.evaluate("[...said].join('')") == "No run matches the search"
     expect(page).to_have_url(re.compile("run_filter=z"))
     page.reload()
-    expect(said).to_have_text("No run matches the search")
+    expect(overlay).to_have_text("No run matches the search")
