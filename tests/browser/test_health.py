@@ -92,6 +92,40 @@ def test_damaged_file_leads_the_table_and_lists_what_was_skipped(
     expect(page).not_to_have_url(re.compile("health.file"))
 
 
+CLOSED_AT_ONCE = """(() => {
+    new MutationObserver((_changes, observer) => {
+        const button = document.getElementById("health-close");
+        if (!button) return;
+        observer.disconnect();
+        button.click();
+    }).observe(document, { subtree: true, childList: true });
+    const replace = history.replaceState.bind(history);
+    window.addresses = [];
+    history.replaceState = (state, title, url) => {
+        addresses.push(new URLSearchParams(url.split("?")[1]).get("health.file"));
+        replace(state, title, url);
+    };
+})()"""
+
+
+def test_a_file_that_is_closed_before_the_table_is_here_stays_closed(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    first, second = write_run(logdir, "a"), write_run(logdir, "b")
+    page.add_init_script(CLOSED_AT_ONCE)
+    page.goto(f"{serve(logdir).url}?tab=health&health.file=b/{second.name}")
+    details = page.locator("#health-details")
+    cell(page, "a", "state").click()
+    expect(details).to_contain_text(f"a/{first.name}")
+    expect(page.locator(".health-table .ag-row-selected [col-id=run]")).to_have_text("a")
+    page.locator("#health-close").click()
+    expect(details).to_be_hidden()
+    assert page.evaluate("addresses") == [None, f"a/{first.name}", None]
+    # Open once more, although the page began with it.
+    cell(page, "b", "state").click()
+    expect(details).to_contain_text(f"b/{second.name}")
+
+
 def test_tables_leave_the_page_as_csv(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_run(logdir, "a", 40)
     flip(write_run(logdir, "b", 40), 500)

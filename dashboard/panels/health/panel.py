@@ -63,6 +63,7 @@ class HealthPanel(Panel):
             ClientsideFunction("stepscope", "openHealthFile"),
             Output("health-keys", "id"),
             Input("health-grid", "selectedRows"),
+            State({"type": "panel-made", "panel": self.name}, "data"),
             prevent_initial_call=True,
         )
 

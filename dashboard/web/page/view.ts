@@ -150,7 +150,7 @@ window.addEventListener("popstate", () => {
 /** Parameters whose controls are outside the panel, so that it need not be made again for them. */
 const OF_FRAME = new Set(["tab", "run_filter"]);
 /** What the open panel was made from: the view, and a key unique to that time (`panel_stores` in page/controls.py). */
-interface Made {
+export interface Made {
   key: string;
   view: string;
 }

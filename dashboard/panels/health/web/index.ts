@@ -6,7 +6,7 @@ import { stepText, toClipboard, when, within } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
 import { h } from "../../../web/core/react.ts";
 import { Api } from "../../../web/core/request.ts";
-import { view } from "../../../web/page/view.ts";
+import { type Made, view } from "../../../web/page/view.ts";
 import type { FileRow } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 import { ago } from "../../../runs/web/values.ts";
@@ -100,12 +100,19 @@ document.addEventListener("click", (event) => {
   if (button.id === "health-close") close();
 });
 
+/** The panel whose table has told which file it was made with. */
+let told = "";
+
 callbacks("stepscope", {
-  openHealthFile(selected: FileRow[] | null) {
+  openHealthFile(selected: FileRow[] | null, { key, view: query }: Made) {
     // Rows that leave the table also leave the selection, but the file stays open until it is closed.
-    if (Array.isArray(selected) && selected.length) {
-      view.write(settings.file, selected[0].path);
-    }
+    const path = Array.isArray(selected) ? selected[0]?.path : undefined;
+    if (path === undefined) return noUpdate();
+    const isMadeWith = key !== told && path === new URLSearchParams(query).get(settings.file.name);
+    if (!isMadeWith) view.write(settings.file, path);
+    // The table tells of the file that is open a moment after it was made: the user may have closed it by then.
+    else if (view.read(settings.file) !== path) grid()?.deselectAll();
+    if (isMadeWith) told = key;
     return noUpdate();
   },
 });
