@@ -1,5 +1,6 @@
 """The frame in little space: on phones, in narrow windows, and with many tabs."""
 
+import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
 from tests.browser.conftest import Dashboard, expect_uncut
 from tests.browser.test_frame import expect_curves, places_of_tabs, write_runs
+from tests.browser.test_health import flip, write_run
 
 pytestmark = pytest.mark.browser
 
@@ -38,6 +40,26 @@ def test_no_panel_is_wider_than_a_phone(phone: Page, serve: Callable[..., Dashbo
         assert is_inside(phone, "#theme-button"), panel.name
         expect(phone.locator("#tabs-more .on")).to_have_text(panel.title)
         expect(phone.locator("#sidebar")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [390, 360, 320])
+def test_the_header_of_a_phone_has_room_for_the_sign_of_damage(
+    phone: Page, serve: Callable[..., Dashboard], logdir: Path, width: int
+) -> None:
+    flip(write_run(logdir, "a", 40), 500)
+    with SummaryWriter(str(logdir / "b")) as writer:
+        writer.add_custom_scalars({"all": {"losses": ["Multiline", ["loss"]]}})
+    phone.set_viewport_size({"width": width, "height": 800})
+    phone.goto(f"{serve(logdir).url}?tab=health")
+    expect(phone.locator("#health-badge")).to_be_visible()
+    expect(phone.locator("#tabs-more .on")).to_have_text("Health")
+    expect(phone.locator("#tabs-more .tab-names > *", has_text="Custom scalars")).to_have_count(1)  # the widest name
+    shown = phone.locator("#frame > header > :not(:empty)").evaluate_all(
+        "all => all.map((e) => e.getBoundingClientRect()).filter((e) => e.width).map((e) => [e.left, e.right])"
+    )
+    assert len(shown) == 7
+    assert all(left[1] <= right[0] for left, right in itertools.pairwise(shown)), "some lie over others"
+    assert shown[-1][1] <= width - 8
 
 
 def test_what_the_projector_says_without_embeddings_is_no_wider_than_a_phone(
