@@ -86,7 +86,8 @@ def test_a_program_is_captured_and_its_trace_opened(timeline: Page, program: Tra
     assert path.is_relative_to(logdir / "first" / "plugins" / "profile")
     trace = f"first|file|{path.relative_to(logdir)}"
     page.wait_for_function("id => new URLSearchParams(location.search).get('timeline.trace') === id", arg=trace)
-    page.wait_for_function("id => window.stepscope.timeline.debug().slices >= 6", arg=trace)
+    page.wait_for_function("id => window.stepscope.timeline.debug().trace === id", arg=trace)
+    assert shown_names(page) == {"forward"}
     expect(page.get_by_role("textbox", name="Trace")).to_have_value(
         f"first · {date_of(path)} · {path.name} · {size_of(path)}"
     )
