@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from stepscope.profiler import server
     from stepscope.profiler.collectors.data_loading import data_loading
     from stepscope.profiler.options import ProfilerOptions
     from stepscope.profiler.process import AlreadyStartedError, NotStartedError, Profile, annotate, start, step, stop
@@ -23,6 +24,7 @@ __all__ = [
     "annotate",
     "data_loading",
     "schedule",
+    "server",
     "start",
     "step",
     "stop",
@@ -34,6 +36,7 @@ _MODULES: Final = {
     "Recording": "session",
     "data_loading": "collectors.data_loading",
     "schedule": "schedules",
+    "server": "server",
 }
 """Module of each name; the others are in `process`."""
 
@@ -43,6 +46,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     where = _MODULES.get(name, "process")
     module = import_module(f"stepscope.profiler.{where}")
+    if where == name:
+        return module  # Importing it made it an attribute.
     # Loops call some of them a thousand times a second, and no recording should show the lookup.
     globals().update({each: getattr(module, each) for each in __all__ if _MODULES.get(each, "process") == where})
     return globals()[name]

@@ -535,7 +535,7 @@ def test_no_more_connections_than_a_training_program_bears(server: Server, monke
             r"Expected `int` <= 3 - at `\$\.options\.host_tracer",
         ),
         ('{"steps": 1, "options": {"delay_ms": -1}}', r"Expected `int` >= 0 - at `\$\.options\.delay_ms`"),
-        ('{"steps": 1, "collectors": ["torch", "gpu"]}', "there is no collector 'gpu'. Expected some of: resources, "),
+        ('{"steps": 1, "collectors": ["torch", "gpu"]}', "there is no collector 'gpu'. Expected one or more of: resources, "),
         ('{"steps": 1, "collectors": ["torch", "torch"]}', "a collector is named twice: torch, torch"),
         ('{"steps": 1, "collectors": "torch"}', "Expected `array | null`, got `str`"),
         ("\xff", "the request cannot be used"),
@@ -580,6 +580,12 @@ def test_a_recording_that_fails_is_said(server: Server, monkeypatch: pytest.Monk
         monkeypatch.setattr(capture_http, "record", failing(error))
         found, answer = capture(server, {"steps": 1})
         assert (found, answer["error"][:54]) == (code, said[:54])
+
+
+def test_a_program_that_imports_the_profiler_has_the_server_too() -> None:
+    code = "from stepscope import profiler\nwith profiler.server.start(0) as server:\n    print(server.address)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("127.0.0.1:")
 
 
 def test_importing_the_server_is_light() -> None:
