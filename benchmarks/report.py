@@ -26,12 +26,12 @@ HEAD: Final = """# Benchmarks
 This page is made by `make benchmarks` from `benchmarks/results.json`, and is not edited by hand. Each section is one
 benchmark: what it measures, its figures beside the same measurement of another tool in the same run, and when and where
 that was. A ratio above 1 is in favor of Stepscope, whichever way the unit counts. *The mark* is a limit of our own,
-where no other tool has such a figure. A commit with `+` had changes that were not committed. The load is how many
-programs wanted a core in the minute before: above 0.5, the figures are worse than they should be.
-[A million runs, ten thousand ranks](scale.md) reckons from them what larger logs need.
+where no other tool has such a figure. A commit with `+` had changes that were not committed. The load is the
+machine's load average over the minute before: above 0.5, the figures are worse than they should be.
+[A million runs, ten thousand ranks](scale.md) estimates from them what larger logs need.
 
 ```sh
-make benchmarks                      # all of them, which takes long and wants a quiet machine
+make benchmarks                      # all of them: takes long, and needs an idle machine
 python -m benchmarks reading start   # these two; the figures of the others stay
 python -m benchmarks.report          # only the pages, from the figures that are kept
 ```

@@ -40,5 +40,5 @@ def test_its_trace_format_is_read(folder: Path) -> None:
         "print([lane.name for lane in trace.lanes], trace.names, trace.duration_ns.tolist(), trace.losses.notes)"
     )
     read = run_python(folder, "-c", code)
-    expected = "['loader', 'gpu'] ('next batch', 'matmul') [250000, 50500] ('lines that are no spans: 1',)\n"
+    expected = "['loader', 'gpu'] ('next batch', 'matmul') [250000, 50500] ('lines that are not spans: 1',)\n"
     assert read.stdout == expected, read.stderr

@@ -48,7 +48,7 @@ def decode_spectrum(value: Summary.Value) -> NDArray[np.float64]:
 
 
 def effective_rank(values: NDArray[np.float64]) -> float:
-    """Return how many directions a matrix uses: the exponential of the entropy of its singular values as shares.
+    """Return how many directions a matrix uses: the exponential of the entropy of its normalized singular values.
 
     O. Roy and M. Vetterli, "The effective rank", EUSIPCO 2007. 0 if all values are 0.
     """

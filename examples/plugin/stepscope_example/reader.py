@@ -35,7 +35,7 @@ def read_spans(data: bytes, name: str, notes: tuple[str, ...], limits: Limits) -
         known = lanes.setdefault(lane, Lane(process="spans", name=lane, pid=1, tid=len(lanes) + 1, kind="host"))
         slices.append(Slice(title, start_ns, duration_ns, known))
     if bad:
-        notes = (*notes, f"lines that are no spans: {bad:,}")
+        notes = (*notes, f"lines that are not spans: {bad:,}")
     return trace_of_slices(slices, notes=notes)
 
 

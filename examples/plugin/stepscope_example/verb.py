@@ -19,7 +19,7 @@ class RankVerb(Verb):
 
     def run(self, arguments: Namespace) -> int:
         """Print the lines, with tabs between."""
-        # What takes long to import is imported where it is needed: --help lists this verb, too.
+        # Slow imports are here, because `stepscope --help` imports this module, too.
         from stepscope.dashboard.cli.reading import read_logdir
         from stepscope_example.kind import NAME
 

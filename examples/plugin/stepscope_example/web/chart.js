@@ -2,7 +2,7 @@
 
 const MARGIN = { left: 52, right: 12, top: 10, bottom: 24 };
 
-/** The place of the entry of an ascending list that is nearest to a number. */
+/** The index of the number nearest to `wanted` in an ascending list. */
 export function nearest(numbers, wanted) {
   let best = 0;
   numbers.forEach((number, at) => {
@@ -11,13 +11,13 @@ export function nearest(numbers, wanted) {
   return best;
 }
 
-/** Where values are in a chart that shows all spectra: x by their place, y by their size. */
+/** The scales of a chart that shows all spectra: from the index of a value to x, and from the value to y. */
 export function scales(spectra, scale, width, height) {
   const all = spectra.flat();
   const count = Math.max(...spectra.map((values) => values.length));
   const largest = Math.max(...all, 1e-30);
   const positive = all.filter((value) => value > 0);
-  // On a logarithmic scale, six decades at most: what is below is as good as 0.
+  // A logarithmic scale spans at most six decades; smaller values are drawn at its lower end.
   const least = scale === "log" ? Math.max(Math.min(...positive, largest), largest / 1e6) : 0;
   const domain = [least, largest];
   const [left, right] = [MARGIN.left, width - MARGIN.right];

@@ -21,7 +21,7 @@ function make(tag, attributes = {}, ...children) {
 export async function mount(element, context) {
   let series = [];
   let steps = [];
-  /** The place that the pointer or the arrow keys are at, the same in all cards. */
+  /** The index of the value under the pointer or chosen with the arrow keys, the same in all cards. */
   let place = 0;
 
   const slider = make("input", { type: "range", min: 0, step: 1, "aria-label": "Step" });
@@ -86,7 +86,7 @@ export async function mount(element, context) {
     return make("section", { class: "spectrum-card" }, title, chart, caption, readout);
   }
 
-  /** That of a column of the grid, less what is around a chart: `index.css`. */
+  /** The width of a column of the grid, minus the padding and border around a chart: `index.css`. */
   function widthOfChart() {
     const columns = Math.max(1, Math.floor((grid.clientWidth + GAP) / (LEAST_CARD + GAP)));
     return Math.max(200, Math.floor((grid.clientWidth - GAP * (columns - 1)) / columns) - AROUND_CHART);
