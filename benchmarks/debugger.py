@@ -1,4 +1,4 @@
-"""Watching a training run: what health of every module output of a small GPT costs a step, beside PyTorch's detect_anomaly.
+"""Watching training: what health of every module output of a small GPT costs a step, beside PyTorch's detect_anomaly.
 
 Also what it costs in the steps between recorded ones, what a watcher costs that is off, and how many bytes a step of
 1,000 modules takes in the file.

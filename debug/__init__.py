@@ -187,10 +187,12 @@ def catch(
         TypeError: one of ``also`` cannot be restored.
     """
     if then not in ("raise", "skip"):
-        raise ValueError(f'then must be "raise" or "skip", got {then!r}')
+        raise ValueError(f'`then` must be "raise" or "skip", got {then!r}')
     for each in also:
         if not (hasattr(each, "state_dict") and hasattr(each, "load_state_dict")):
-            raise TypeError(f"also must contain objects with state_dict and load_state_dict, got {type(each).__name__}")
+            raise TypeError(
+                f"`also` must contain objects with state_dict and load_state_dict, got {type(each).__name__}"
+            )
     repeatable = None if watcher.repeatable is None else watcher.repeatable(function, also)
     return Caught(function, repeatable, then, save=save)
 

@@ -200,7 +200,7 @@ TENSOR_RULES: Final = (
         f"{_SAGEMAKER} for unchanged_tensor",
         _is_trained,
         _unchanged,
-        lambda tensor, figures: "does not change any more, though it is trained",
+        lambda tensor, figures: "no longer changes, though it is trained",
         ("l2",),
         patience=3,
     ),

@@ -244,7 +244,7 @@ def _copy_step_stats(stored: IO[bytes], size: int, logdir: Path, tag_suffix: str
         if writer is not None:
             writer.close()
     if refused:
-        events = counted(refused, "event of the answer that was", "events of the answer that were")
+        events = counted(refused, "event of the response that was", "events of the response that were")
         notes.append(f"left out {events} not StepStats")
     return copied
 
@@ -265,4 +265,4 @@ def _events(stored: IO[bytes], size: int, notes: list[str]) -> Iterator[Event]:
             break
     else:
         return
-    notes.append("the event file of the answer is damaged; the StepStats that follow the damage are missing")
+    notes.append("the event file of the response is damaged; the StepStats that follow the damage are missing")

@@ -81,7 +81,7 @@ def checked_request(request: CaptureRequest) -> CaptureRequest:
     known = all_collectors() if names else {}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise UserError(f"there is no collector {unknown[0][:80]!r}. Expected some of: {', '.join(known)}.")
+        raise UserError(f"there is no collector {unknown[0][:80]!r}. Expected one or more of: {', '.join(known)}.")
     if len(set(names)) != len(names):
         raise UserError(f"a collector is named twice: {', '.join(names)}. Expected each once.")
     return request

@@ -195,7 +195,7 @@ class Client:
         try:
             return unpack(archive, logdir, begin_ns, tag_suffix=tag_suffix)
         except AnswerError as error:
-            raise CaptureError("answer", f"the answer of {self.address} cannot be used: {error}.") from error
+            raise CaptureError("answer", f"the response from {self.address} cannot be used: {error}.") from error
         except OSError as error:
             raise CaptureError("files", f"nothing can be written to {logdir}: {reason_of(error)}.") from error
 

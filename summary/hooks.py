@@ -141,7 +141,7 @@ class SummarySaver(Hook):
         if not isinstance(values, Mapping):
             raise TypeError(f"values must map tags to numbers, got {type(values).__name__}")
         if save is not None and not callable(save):
-            raise TypeError(f"save must be a function of the writer and the step, got {type(save).__name__}")
+            raise TypeError(f"`save` must be a function of the writer and the step, got {type(save).__name__}")
         self._interval: Final = every(save_steps, save_secs, clock=clock)
         self._writer: Final = _checked_writer(writer)
         self._values: Final = {checked_tag(tag): value for tag, value in values.items()}
@@ -251,7 +251,7 @@ class LogValues(Hook):
         if isinstance(tags, str):
             raise TypeError(f"tags must be a list of tags, got the string {tags!r}")
         if to is not None and not isinstance(to, logging.Logger) and not hasattr(to, "write"):
-            raise TypeError(f"to must be a logger or a stream, got {type(to).__name__}")
+            raise TypeError(f"`to` must be a logger or a stream, got {type(to).__name__}")
         only_at_end = every_n_iter is None and every_n_secs is None
         self._shows_steps: Final = not only_at_end
         self._interval: Final = every(1 if only_at_end else every_n_iter, every_n_secs, clock=clock)

@@ -345,7 +345,7 @@ def test_fields_of_a_wrong_type_are_named_when_a_record_is_loaded(tmp_path: Path
         "suffix": "TypeError: suffixes is '.log', expected a tuple of str",
         "place": "ValueError: path is 'mine.Place', expected 'package.module:Class'",
         "nowhere": "ValueError: the entry point is 'mine RECORD', expected 'package.module:RECORD'",
-        "space": "ValueError: its name is 'two words', expected lower-case letters, digits and hyphens",
+        "space": "ValueError: its name is 'two words', expected lowercase letters, digits and hyphens",
     }
 
 

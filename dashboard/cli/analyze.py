@@ -46,22 +46,23 @@ class AnalyzeVerb:
             "trace",
             nargs="+",
             metavar="TRACE",
-            help="the trace; several are the ranks of one job, in order; for a folder, those in or below it, which "
-            "are ranks of one job if they say so or were recorded at the same time",
+            help="a trace file, or a folder of traces; several files are taken as the ranks of one job, in the given "
+            "order; the traces of a folder are, if they state their ranks or were recorded at the same time",
         )
         parser.add_argument("--json", action="store_true", help="print the complete tables as JSON")
         parser.add_argument(
             "--fail-if",
             metavar="CONDITION",
-            help='exit with code 1 if it holds for any trace, such as "gpu_idle > 20%% or step_time > 1.5 s"; '
-            'with --before also "step_time_change > 5%%", with several ranks "rank_step_spread > 10%%"',
+            help="exit with code 1 if CONDITION holds for any trace; for example "
+            '"gpu_idle > 20%% or step_time > 1.5 s"; with --before also "step_time_change > 5%%", with several ranks '
+            '"rank_step_spread > 10%%"',
         )
         parser.add_argument(
             "--table",
             action="append",
             default=[],
             metavar="NAME",
-            help='print this table instead of the digest; may be given several times, "all" is every one',
+            help='print this table instead of the summary; may be given several times, "all" prints every table',
         )
         parser.add_argument(
             "--top",

@@ -28,7 +28,7 @@ class ListedVerb:
     """A verb as ``stepscope --help`` lists it. Its module is imported on demand, as some imports take long."""
 
     name: str
-    """What stands behind ``stepscope``: lower-case letters, digits and hyphens."""
+    """What stands behind ``stepscope``: lowercase letters, digits and hyphens."""
     help: str
     """One line, which begins in lower case and has no period at its end."""
     path: str

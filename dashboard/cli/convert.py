@@ -125,7 +125,7 @@ def _report(trace: Trace, target: TraceFormat, output: str, size: int) -> str:
     lines = [f"Wrote {output}: {content}, {counted(size, 'byte')}."]
     lost = ", ".join(f"{count:,} x {reason}" for reason, count in trace.losses.counts.items())
     if lost:
-        lines.append(f"Not converted as stored: {lost}.")
+        lines.append(f"Skipped or altered: {lost}.")
     lines += [f"Note: {note}." for note in trace.losses.notes]
     from stepscope.profiler.traces.to_step_stats import not_carried
 

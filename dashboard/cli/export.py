@@ -301,7 +301,7 @@ def _export_parts(arguments: Namespace, table_format: TableFormat | None) -> int
     if not done.written:
         print(_nothing_words(arguments), file=sys.stderr)
     if missing := progress.parts - progress.done:
-        print(f"Not in it: {counted(missing, 'event file')} of {progress.parts:,}.", file=sys.stderr)
+        print(f"Not exported: {counted(missing, 'event file')} of {progress.parts:,}.", file=sys.stderr)
     if done.unreadable:
         print(_unreadable_words(done.unreadable), file=sys.stderr)
     tell_losses(done.left_out)

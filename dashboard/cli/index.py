@@ -87,7 +87,7 @@ class IndexVerb:
             )
         console.print(f"Index: {escape(index.address)}")
         if missing := progress.parts - progress.done:
-            console.print(f"{counted(missing, 'file')} not read; the same command tries again.")
+            console.print(f"{counted(missing, 'file')} not read; run the same command again to retry.")
         elif arguments.to is not None:
             places = " ".join(f"--logdir {place}" for place in arguments.logdir)
             console.print(f"Start from it: stepscope {escape(places)} --index {escape(arguments.to)}")

@@ -83,7 +83,7 @@ def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Sourc
     except ImportError as error:
         raise UserError(
             f"{', '.join(given)} needs a package that is not installed: {error}\n"
-            "Install the one it names; those for s3, gs and http come with pip install 'stepscope[remote]'."
+            "Install that package; for s3, gs and http addresses: pip install 'stepscope[remote]'."
         ) from error
     except ValueError as error:
         raise UserError(f"{error}; expected a directory, or an address such as s3://bucket/logs") from error
@@ -103,7 +103,7 @@ def index_at(address: str, option: str) -> "LogIndex":
     except ImportError as error:
         raise UserError(
             f"{option} needs a package that is not installed: {error}\n"
-            "Install the one it names; those for s3, gs and http come with pip install 'stepscope[remote]'."
+            "Install that package; for s3, gs and http addresses: pip install 'stepscope[remote]'."
         ) from error
     except (ValueError, RuntimeError) as error:
         raise UserError(f"{option}: {error}; expected a folder, or an address such as s3://bucket/index") from error
@@ -117,7 +117,7 @@ def _check_folder(given: str, waiting: Console | None) -> None:
         reason = reason_of(error)
         raise UserError(
             f"{given} cannot be read: {reason}; expected a directory that holds runs.\n"
-            "Check the path and the rights to it."
+            "Check the path, and that you may read it."
         ) from error
 
 
@@ -173,7 +173,8 @@ def check_addresses(source: Source) -> None:
     """
     for address in absent_addresses(source):
         raise UserError(
-            f"{address} does not exist; expected an address that holds runs.\nCheck the address and the rights to it."
+            f"{address} does not exist; expected an address that holds runs.\n"
+            "Check the address, and that you may read it."
         )
 
 
@@ -252,12 +253,12 @@ def tell_losses(left_out: "LeftOut") -> None:
     """Report on standard error what was left out of the output."""
     losses = []
     if left_out.damages:
-        losses.append(f"{counted(left_out.damages, 'damaged stretch', 'damaged stretches')} skipped")
+        losses.append(counted(left_out.damages, "damaged stretch", "damaged stretches"))
     if left_out.files:
-        losses.append(f"{counted(left_out.files, 'file')} not readable")
+        losses.append(counted(left_out.files, "unreadable file"))
     if left_out.folders:
-        losses.append(f"{counted(left_out.folders, 'folder')} that cannot be listed")
+        losses.append(counted(left_out.folders, "unreadable folder"))
     if left_out.points:
         losses.append(f"{counted(left_out.points, 'point')} superseded by a restart")
     if losses:
-        print(f"Left out of the log directory: {', '.join(losses)}. stepscope inspect says where.", file=sys.stderr)
+        print(f"Not included: {', '.join(losses)}. For details, run: stepscope inspect", file=sys.stderr)

@@ -219,7 +219,9 @@ def listen(host: str, port: int | None, console: Console, *, shared: bool = Fals
             listener.listen(128)
         except PermissionError as error:
             listener.close()
-            raise UserError(f"Port {candidate} needs special rights; choose one above 1023, such as 6006") from error
+            raise UserError(
+                f"Port {candidate} requires administrator privileges; choose one above 1023, such as 6006"
+            ) from error
         except OSError as error:
             listener.close()
             if error.errno == errno.EADDRNOTAVAIL:

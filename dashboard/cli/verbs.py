@@ -104,7 +104,7 @@ VERBS: Final = (
 
 def _check(verb: ListedVerb) -> None:
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", verb.name):
-        raise ValueError(f"its name is {verb.name!r}, expected lower-case letters, digits and hyphens")
+        raise ValueError(f"its name is {verb.name!r}, expected lowercase letters, digits and hyphens")
     check_place(verb.path)
 
 

@@ -381,5 +381,5 @@ def _why_empty(lines: Sequence[Line], settings: CurveSettings) -> str:
     if any(np.isfinite(line.y).any() and np.isfinite(line.x).any() for line in lines):
         return ""
     if settings.x_axis == "metric" and not any(np.isfinite(line.x).any() for line in lines):
-        return f"None of the shown runs has {settings.x_tag!r} for the horizontal axis"
+        return f"None of the visible runs has {settings.x_tag!r} for the horizontal axis"
     return "No finite value"

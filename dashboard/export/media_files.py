@@ -77,7 +77,7 @@ def chosen_files(snapshot: Snapshot, chosen: Sequence[Wanted], kind: str) -> Ite
         series = snapshot.series(wanted.run, wanted.tag)
         try:
             if series is None or series.kind != kind:
-                raise PayloadError(f"the run has no {kind} with that tag any more")
+                raise PayloadError(f"the run no longer has {kind} with that tag")
             if not (0 <= wanted.point < len(series)) or int(series.steps[wanted.point]) != wanted.step:
                 raise PayloadError("the run was started again")
             files = _files(series, wanted.point)

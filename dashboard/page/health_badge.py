@@ -172,7 +172,7 @@ def health_badge(snapshot: Snapshot) -> Any:
     if folders:
         parts += [
             html.H3("Folders that cannot be listed"),
-            html.P("They may hold more than is shown; they are retried at every poll."),
+            html.P("They may contain files that are not shown. Stepscope keeps retrying."),
             html.Ul([file_entry(folder) for folder in folders[:MOST_FILES]]),
         ]
     if superseded:

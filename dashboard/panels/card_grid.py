@@ -76,7 +76,7 @@ class CardGrid:
     card: Callable[[str, bool, Shown], Any]
     """Makes the card of a key, without data but with room for the data, given whether it takes the full width."""
     nothing: str
-    """Message for when no shown run has such data."""
+    """Message for when no visible run has such data."""
     remedy: str = "Click the color of a run in the list to show it."
     """What to do about it."""
     closed_at_first: Callable[[Snapshot, View], frozenset[str]] = lambda _snapshot, _view: frozenset()

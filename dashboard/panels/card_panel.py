@@ -32,7 +32,7 @@ class CardPanel(Panel):
         toolbar: what is above the cards.
         settings: what the panel keeps in the URL in addition to the grid's settings.
         routes: the panel's own HTTP routes.
-        nothing: message for when no shown run has such data.
+        nothing: message for when no visible run has such data.
         target: the property that a card is drawn into: "data", or the "figure" of a chart.
         marks: attributes of the panel's element that its styles use; the element then has the id ``<name>-panel``.
         follows: what else ``adjust<Called>`` is called on, besides the view.

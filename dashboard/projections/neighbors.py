@@ -48,7 +48,7 @@ def neighbors_of(
         raise ValueError(f"There is no row {own}: there are {n} points.")
     vector = points[own] if own is not None else np.ascontiguousarray(of, dtype=np.float32)
     if vector.shape != (d,):
-        raise ValueError(f"The vector must have {d} numbers as the points have, not the shape {vector.shape}.")
+        raise ValueError(f"Expected a vector of {d} numbers, as each point has, got the shape {vector.shape}.")
     distances = np.empty(n, np.float32)
     workers = Workers()
     largest = workers.over(n, lambda begin, end: largest_of(points[begin:end]), least=4096)

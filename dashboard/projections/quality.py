@@ -80,7 +80,9 @@ def quality(
     """
     n = len(points)
     if len(coordinates) != n or (labels is not None and len(labels) != n):
-        raise ValueError(f"{n} points, {len(coordinates)} in the projection; expected as many, and as many labels")
+        raise ValueError(
+            f"{n} points, but {len(coordinates)} in the projection; expected equal numbers of points and labels"
+        )
     if count < 1:
         raise ValueError(f"count is {count}; expected at least 1")
     rated = _rated(n, sample, seed)

@@ -63,7 +63,7 @@ def _candidates(facts: Facts) -> Iterator[tuple[str, str]]:
     if condition and metric:
         yield f"{condition} or {metric}", "conditions are joined by and, or, not"
     if name:
-        yield f"name ~ {_quoted_text(name)}", "~ and !~ search in a text"
+        yield f"name ~ {_quoted_text(name)}", "~ and !~ search within text"
     for hparam in facts.differing_hparams[:1]:
         values = [_written(value) for value in _values(facts, hparam)[:2]]
         yield f"{_quoted(hparam)} in ({', '.join(values)})", "one of several"

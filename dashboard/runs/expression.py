@@ -141,7 +141,7 @@ class _Parser(ConditionParser[Comparison | Membership]):
         return Membership(left, tuple(options))
 
     def _operand(self) -> Operand:
-        token = self.take_one(("number", "string", "quoted", "word"), "a name, a number or a text in quotes")
+        token = self.take_one(("number", "string", "quoted", "word"), "a name, a number or a quoted string")
         match token.kind:
             case "number":
                 return Constant(float(token.text))

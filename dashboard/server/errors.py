@@ -14,6 +14,6 @@ def find_series(snapshot: Snapshot, run: str, tag: str, kind: str) -> Series:
     """
     series = snapshot.series(run, tag)
     if series is None or series.kind != kind:
-        known = "unknown run" if run not in snapshot.runs else f"this run has no {kind} of that tag"
+        known = "unknown run" if run not in snapshot.runs else f"this run has no {kind} with that tag"
         raise HTTPException(404, f"No {kind} for run {run!r}, tag {tag!r}: {known}. See /data/plugin/{kind}/tags.")
     return series

@@ -129,7 +129,7 @@ def router(live: Live) -> APIRouter:
         except NotThereError as error:
             return Response(json_bytes({"error": f"Not found: {error}"}), 400, media_type="application/json")
         except PayloadError as error:
-            raise HTTPException(422, f"The dump of run {run!r} cannot be read any more: {error}.") from error
+            raise HTTPException(422, f"The dump of run {run!r} can no longer be read: {error}.") from error
 
     @routes.get("/runs")
     def runs() -> Response:

@@ -58,7 +58,7 @@ def read_last(snapshot: Snapshot, run: str, tag: str, kinds: Iterable[str]) -> P
     """
     series = snapshot.series(run, tag)
     if series is None or series.kind not in kinds or not len(series):
-        known = "unknown run" if run not in snapshot.runs else "this run has none of that tag"
+        known = "unknown run" if run not in snapshot.runs else "this run has no graph with that tag"
         raise HTTPException(404, f"No graph for run {run!r}, tag {tag!r}: {known}. See /data/plugin/graphs/info.")
     try:
         return series.read(len(series) - 1)

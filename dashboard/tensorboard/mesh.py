@@ -59,7 +59,7 @@ def find_parts(snapshot: Snapshot, run: str, tag: str) -> list[tuple[Series, Mes
     """
     found = parts_of(snapshot.runs[run]).get(tag, []) if run in snapshot.runs else []
     if not found:
-        known = "unknown run" if run not in snapshot.runs else "this run has no mesh of that tag"
+        known = "unknown run" if run not in snapshot.runs else "this run has no mesh with that tag"
         raise HTTPException(404, f"No mesh for run {run!r}, tag {tag!r}: {known}. See /data/plugin/mesh/tags.")
     return found
 

@@ -203,7 +203,7 @@ def question(snapshot: Snapshot, requested: Mapping[str, Any]) -> Question:
     try:
         said = orjson.dumps(fields)
     except TypeError as error:
-        raise HTTPException(400, f"A request cannot be repeated in its answer: {error}.") from error
+        raise HTTPException(400, f"A request cannot be repeated in its response: {error}.") from error
     if problem := problem_of(requested):
         return Question(said, problem, (), "", "", 0)
     runs = tuple(runs_asked_for(snapshot, requested.get("run")))
@@ -235,7 +235,7 @@ def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
     if points > MOST_POINTS:
         raise HTTPException(
             413,
-            f"The answer would have {points:,} points, and at most {MOST_POINTS:,} are sent at once. "
+            f"The response would have {points:,} points, and at most {MOST_POINTS:,} are sent at once. "
             "Ask for fewer time series, or name a run in each request.",
         )
     for one in {_key(one): one for one in questions if one.kind == SCALARS}.values():

@@ -180,12 +180,12 @@ CODE: Final = Analysis(
         Column("calls", "calls of operators from this very frame", adds_up=True),
         Column("cpu_ns", "time on the host of operators called from this very frame", adds_up=True),
         Column("accelerator_ns", "time on streams of devices", adds_up=True, of_devices=True),
-        Column("self_ns", "own time, excluding what is nested inside", adds_up=True),
-        Column("total_ns", "own time, including the frames below"),
+        Column("self_ns", "self time, excluding what is nested inside", adds_up=True),
+        Column("total_ns", "total time, including the frames below"),
         Column("path", "the frames down to this one, one per line", hidden=True),
     ),
     title="By line of the program",
-    description="A frame's own time is that of the operators it calls itself.",
+    description="A frame's self time is that of the operators it calls itself.",
     empty=NO_STACKS,
 )
 """Time by line of the program."""

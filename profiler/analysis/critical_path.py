@@ -47,7 +47,7 @@ Column = NDArray[np.int64]
 MEANINGS: Final[dict[Bound, str]] = {
     "host": "operators and runtime calls",
     "kernel": "kernels",
-    "memory": "number of copies and memsets",
+    "memory": "copies and memsets",
     "communication": "collectives on devices",
     "launch_delay": "from a launch to its start on an idle stream",
     "kernel_gap": "between an activity and the next one, which was already launched",
@@ -55,7 +55,7 @@ MEANINGS: Final[dict[Bound, str]] = {
     "python": "not explained: in Python functions, outside of operators",
     "idle": "not explained: nothing is recorded on the thread",
     "wait": "not explained: in a blocking call, waiting for something that was not recorded",
-    "dependency": "not explained: between what was waited for and what went on",
+    "dependency": "not explained: between the end of a wait and the work that resumed after it",
 }
 """The meaning of each of `BOUNDS`."""
 

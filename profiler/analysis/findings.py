@@ -161,7 +161,7 @@ _RULES: Final = (
         "notice",
         "One step is much slower than the others",
         "the slowest step takes {value:.0f}% more than the median",
-        ("open that step in the Timeline: first steps compile and warm up, others may save or evaluate",),
+        ("open that step on the Timeline tab: first steps compile and warm up, others may save or evaluate",),
     ),
     _Rule(
         "memcpy",

@@ -103,7 +103,10 @@ def _definitions() -> dict[str, _Definition]:
             "gpu",
         ),
         "gpu_compute": _Definition(
-            "percent", "share of that time with kernels other than communication; of several devices, the lowest", "gpu"
+            "percent",
+            "share of the time between a device's first and last activity with kernels other than communication; of "
+            "several devices, the lowest",
+            "gpu",
         ),
         "gpu_utilization": _Definition(
             "percent", "share of the steps' time in which a kernel runs; of several devices, the lowest", "utilization"
@@ -125,7 +128,9 @@ def _definitions() -> dict[str, _Definition]:
             "percent", "share of communication overlapped with computation; of several devices, the lowest", "overlap"
         ),
         "launch_delay": _Definition("ns", "mean time from a launch's end to its activity's start", "launches"),
-        "launch_delay_p95": _Definition("ns", "95th percentile of that", "launches"),
+        "launch_delay_p95": _Definition(
+            "ns", "95th percentile of the time from a launch's end to its activity's start", "launches"
+        ),
         "short_kernels": _Definition(
             "percent", "share of launches that took longer than what they launched", "launches"
         ),

@@ -222,7 +222,7 @@ RANK_OUTLIERS: Final = Analysis(
     ),
     of="ranks",
     title="Ranks that differ",
-    description="Figures of the mean step that are more than 3.5 deviations from the median of all ranks.",
+    description="Parts of the mean step that are more than 3.5 deviations from the median of all ranks.",
     empty="No rank differs from the others, or there are fewer than three.",
     note="more than 3.5 deviations from the median",
 )
@@ -260,8 +260,8 @@ RANK_KERNELS: Final = Analysis(
         _OVER,
     ),
     of="ranks",
-    title="Kernels over ranks",
-    description="Time of each kernel on its slowest rank beside the median rank: those that differ most first.",
+    title="Kernels across ranks",
+    description="Time of each kernel on its slowest rank compared with the median rank, largest differences first.",
     empty=NO_DEVICE,
 )
 """Kernels that differ between ranks."""
@@ -273,14 +273,15 @@ RANK_OPERATORS: Final = Analysis(
         Column("operator", "its name", "text"),
         Column("ranks", "number of ranks that have it"),
         Column("calls", "how often it was called on all of them", adds_up=True),
-        Column("median_ns", "median over the ranks of its own time on a rank's host"),
+        Column("median_ns", "median over the ranks of its self time on a rank's host"),
         Column("max_ns", "its time on the slowest rank"),
         _SLOWEST,
         _OVER,
     ),
     of="ranks",
-    title="Operators over ranks",
-    description="Own time of each operator on its slowest rank beside the median rank: those that differ most first.",
+    title="Operators across ranks",
+    description="Self time of each operator on its slowest rank compared with the median rank, largest differences "
+    "first.",
     empty=NO_OPERATORS,
 )
 """Operators that differ between ranks."""

@@ -76,7 +76,7 @@ class Analysis:
     """A question about traces, with the function that answers it with a table."""
 
     name: str
-    """The name for ``stepscope analyze --table`` and JSON: lower-case letters, digits and underscores."""
+    """The name for ``stepscope analyze --table`` and JSON: lowercase letters, digits and underscores."""
     about: str
     """Description of the table, in one line that begins in lower case and has no period at its end."""
     function: "Callable[..., pl.DataFrame]"

@@ -66,7 +66,7 @@ ANALYSES: Final = (
         "metrics of the whole trace",
         _overview,
         OVERVIEW_COLUMNS,
-        title="Figures",
+        title="Metrics",
         whole=True,
     ),
     FINDINGS,
@@ -218,7 +218,7 @@ def other_metrics(facts: Facts, names: Collection[str] | None = None) -> dict[st
 def _check(analysis: Analysis) -> None:
     """Raise an error with a sentence if a field of a record is invalid."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", analysis.name):
-        raise ValueError(f"its name is {analysis.name!r}, expected lower-case letters, digits and underscores")
+        raise ValueError(f"its name is {analysis.name!r}, expected lowercase letters, digits and underscores")
     if analysis.name == "all":
         raise ValueError("its name is 'all', which stands for every analysis")
     if analysis.of not in get_args(Of):

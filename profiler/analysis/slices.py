@@ -91,14 +91,14 @@ SLICES: Final = Analysis(
         Column("name", "name of the slices"),
         Column("category", "their category in the trace", "label"),
         Column("count", "number of slices", adds_up=True),
-        Column("self_ns", "own time, excluding what is nested inside", adds_up=True),
+        Column("self_ns", "self time, excluding what is nested inside", adds_up=True),
         Column("total_ns", "sum of their durations; nested slices count in both"),
         Column("mean_ns", "mean duration"),
         Column("max_ns", "longest duration"),
         SLICE,
     ),
     title="Slices",
-    description="Slices of every kind: annotations, functions, operators, kernels. Own times exclude nested slices. "
+    description="Slices of every kind: annotations, functions, operators, kernels. Self times exclude nested slices. "
     "Marks of steps and the profiler's own span are left out.",
     empty="The trace has no slices. Choose another trace, or record again.",
 )

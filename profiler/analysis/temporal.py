@@ -260,7 +260,7 @@ TEMPORAL: Final = Analysis(
 """Busy, idle and computing time of devices."""
 WORK_AT_ONCE: Final = Analysis(
     "work",
-    "busy time by which kinds of work ran at once",
+    "busy time by the kinds of work that ran at the same time",
     work_breakdown,
     (
         DEVICE,
@@ -268,8 +268,8 @@ WORK_AT_ONCE: Final = Analysis(
         Column("duration_ns", "time in which exactly these ran"),
         Column("percent", "share of the device's busy time"),
     ),
-    title="What ran at once",
-    description="Busy time by which kinds of work ran together.",
+    title="What ran at the same time",
+    description="Busy time by the kinds of work that ran together.",
     empty=NO_DEVICE,
 )
 """Busy time by which kinds of work ran at the same time."""

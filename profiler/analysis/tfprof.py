@@ -229,7 +229,7 @@ def _expensive(facts: Facts) -> Iterable[dict[str, Any]]:
                 "checker": "expensive_operation",
                 "subject": row["name"],
                 "value": float(row["self_ns"]),
-                "message": f"{noun}, {share:.0%} of the time of all",
+                "message": f"{noun}, {share:.0%} of the total time",
             }
 
 
@@ -263,8 +263,8 @@ def _of_view(of: View) -> Analysis:
             Column("bytes", "bytes of its outputs", adds_up=adds_up),
             Column("cpu_ns", "time on the host", adds_up=adds_up),
             Column("accelerator_ns", "time on streams of devices", adds_up=adds_up, of_devices=True),
-            Column("self_ns", "own time, excluding what is nested inside", adds_up=adds_up),
-            Column("total_ns", "own time, including what is nested inside or needed"),
+            Column("self_ns", "self time, excluding what is nested inside", adds_up=adds_up),
+            Column("total_ns", "total time, including what is nested inside or needed"),
         ),
         title=title,
         description=description,

@@ -87,7 +87,7 @@ class _Guarded:
 
 def _check(listed: ListedCollector) -> None:
     if not re.fullmatch(r"[a-z0-9_]+", listed.name):
-        raise ValueError(f"its name is {listed.name!r}, expected lower-case letters, digits and underscores")
+        raise ValueError(f"its name is {listed.name!r}, expected lowercase letters, digits and underscores")
     check_place(listed.path)
 
 

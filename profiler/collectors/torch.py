@@ -222,7 +222,7 @@ def _activities(torch: Any, chosen: Sequence[Any] | None) -> list[Any]:
     unknown = [name for name in names if name not in supported]
     if unknown or not names:
         raise UserError(
-            f"PyTorch cannot record the activities {', '.join(unknown) or '(none)'} here. Expected some of: "
+            f"PyTorch cannot record the activities {', '.join(unknown) or '(none)'} here. Expected one or more of: "
             f"{', '.join(sorted(supported))}."
         )
     return [supported[name] for name in names]

@@ -144,9 +144,11 @@ ASYNCHRONOUS: Final = OperationPhases(
     "bS", "nTp", "eF", "", False, "asynchronous begin without an end", "asynchronous end without a begin"
 )
 OBJECTS: Final = OperationPhases(
-    "N", "O", "D", "objects", True, "object without an end", "object deleted without being made", described=True
+    "N", "O", "D", "objects", True, "object without an end", "object deleted without being created", described=True
 )
-CONTEXTS: Final = OperationPhases("(", "", ")", "contexts", True, "context without an end", "context left unentered")
+CONTEXTS: Final = OperationPhases(
+    "(", "", ")", "contexts", True, "context without an end", "context left without being entered"
+)
 
 
 def pair_asynchronous(columns: Columns, phases_of: OperationPhases = ASYNCHRONOUS) -> Operations:

@@ -82,7 +82,7 @@ def _whole(value: Any) -> int:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"expected a text, got {type(value).__name__} {value!r}")
+        raise TypeError(f"expected a string, got {type(value).__name__} {value!r}")
     # Text that no file can hold would end the whole export.
     return value.encode(errors="replace").decode()
 

@@ -86,7 +86,7 @@ def test_two_people_who_edit_charts_hear_of_each_other(serve: Serve, page: Page,
         each.get_by_label("Chart", exact=True).fill("two")
         each.get_by_label("Regular expression for tags").fill("x/.*")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("#said")).to_have_text("Saved. Charts that runs declare themselves stay: both, margin")
+    expect(page.locator("#said")).to_have_text("Saved. Charts defined by the runs themselves are kept: both, margin")
     other.get_by_role("button", name="Save").click()
     expect(other.get_by_role("alert")).to_have_text(
         "Another layout was saved after you opened this editor. Save again to replace it, or cancel to see it."

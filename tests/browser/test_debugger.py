@@ -305,7 +305,9 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     page.keyboard.press("u")
     wait_for_fact(page, "details", 41)
     expect(page.locator(".debugger-details h2")).to_have_text("log")
-    expect(page.locator(".debugger-said")).to_have_text("This operation produced them: all its inputs are finite.")
+    expect(page.locator(".debugger-said")).to_have_text(
+        "This operation produced the non-finite values: all its inputs are finite."
+    )
     wait_for_fact(page, "total", 60)
     page.locator(".debugger-list").focus()
     page.keyboard.press("End")
@@ -357,7 +359,9 @@ def test_executions_of_python_are_filtered_and_walked_up_with_one_key(
     for number in (9, 8):
         page.keyboard.press("u")
         wait_for_fact(page, "details", number)
-    expect(page.locator(".debugger-said")).to_have_text("This operation produced them: all its inputs are finite.")
+    expect(page.locator(".debugger-said")).to_have_text(
+        "This operation produced the non-finite values: all its inputs are finite."
+    )
     wait_for_fact(page, "total", 11)
     expect(page.locator(".debugger-related").first).to_contain_text("Neg at eager.py:1")
 

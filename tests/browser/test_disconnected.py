@@ -121,8 +121,8 @@ def test_a_server_that_is_back_with_another_token_is_said_and_asks_for_it(page: 
     banner = banner_of(page)
     expect(banner).to_contain_text("Disconnected, retrying")
     server.start("--token", "a-token-of-enough-letters")
-    expect(banner).to_have_text("The server asks for its tokenEnter token")
-    expect(page.locator("#live")).to_have_attribute("title", "The server asks for its token")
+    expect(banner).to_have_text("This dashboard requires a tokenEnter token")
+    expect(page.locator("#live")).to_have_attribute("title", "This dashboard requires a token")
     banner.get_by_role("button", name="Enter token").click()
     page.get_by_label("Token").fill("a-token-of-enough-letters")
     page.keyboard.press("Enter")
@@ -215,7 +215,9 @@ def test_what_fails_again_and_again_is_said_until_it_does_not(page: Page, server
     # One failure that a retry mends would not be worth a message.
     expect(alert).to_have_count(0)
     page.clock.fast_forward(1_000)
-    expect(alert).to_have_text("Part of the page could not be updated, retrying…The output of stepscope says why.Retry")
+    expect(alert).to_have_text(
+        "Part of the page could not be updated, retrying…The terminal where stepscope runs shows why.Retry"
+    )
     seen = failures
     alert.get_by_role("button", name="Retry").click()
     wait_until(page, lambda: failures > seen, "another try")

@@ -243,7 +243,7 @@ def test_of_many_steps_a_heat_map_has_as_many_columns_as_pixels(serve: Serve, pa
     page.goto(serve(logdir).url + "?histograms.mode=heatmap")
     columns_become(page, 400)
     note = page.locator(".histograms-card .note")
-    expect(note).to_contain_text("400 of 450 steps shown, evenly spread, first and last among them")
+    expect(note).to_contain_text("400 of 450 steps shown, evenly spaced, including the first and last")
     page.locator(".histograms-card").hover()
     page.get_by_title("Full width").click()
     columns_become(page, 450)

@@ -107,7 +107,7 @@ def test_a_value_is_read_with_the_pointer(panel: Page, program: str) -> None:
     look(panel, program)
     step(panel)
     # A frame that arrives while the pointer rests removes the value; while frames are paused, none arrives.
-    panel.get_by_label("Frames per second, at most").select_option("0")
+    panel.get_by_label("Maximum frames per second").select_option("0")
     weight = picture(panel, "decoder/weight")
     box = weight.bounding_box()
     assert box is not None
@@ -177,10 +177,10 @@ def test_two_pages_watch_a_program_with_settings_of_their_own(panel: Page, progr
 def test_the_page_sets_the_rate_and_what_changes_are_measured_over(panel: Page, program: str) -> None:
     look(panel, program)
     step(panel)
-    panel.get_by_label("How many frames changes are measured over").select_option("32")
+    panel.get_by_label("Number of frames over which changes are measured").select_option("32")
     asked = re.compile(r'"rate":30,.*"window":32,')
     with panel.expect_request(lambda request: asked.search(request.post_data or "") is not None):
-        panel.get_by_label("Frames per second, at most").select_option("30")
+        panel.get_by_label("Maximum frames per second").select_option("30")
 
 
 def test_a_wrong_token_is_said_and_ends_it(panel: Page, program: str) -> None:

@@ -150,7 +150,7 @@ def test_the_example_has_a_tab_draws_its_data_and_follows_what_is_new(
     expect(card).to_have_count(2)
     page.locator("#runs-grid").get_by_text("b", exact=True).first.wait_for()
     page.get_by_role("button", name="None", exact=True).click()
-    expect(page.locator(".spectrum-none")).to_have_text("None of the shown runs has spectra")
+    expect(page.locator(".spectrum-none")).to_have_text("None of the visible runs has spectra")
 
 
 def test_settings_of_the_example_are_in_the_address_of_the_page_and_come_from_it(

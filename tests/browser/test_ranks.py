@@ -63,7 +63,7 @@ def test_ranks_that_are_asked_for_are_shown(opened: Page) -> None:
     expect(opened.locator("#profile-body")).to_contain_text("Showing 7 ranks; medians are of 20 ranks.")
     expect(opened.locator("[data-table=ranks] header .count")).to_have_text("7 rows")
     opened.get_by_label("Ranks that are shown").fill("nowhere")
-    expect(opened.locator("#profile-body")).to_contain_text("No rank is 'nowhere'.")
+    expect(opened.locator("#profile-body")).to_contain_text("No rank matches 'nowhere'.")
 
 
 def test_ranks_are_divided_by_host(opened: Page) -> None:

@@ -149,7 +149,7 @@ def test_of_many_runs_the_first_are_listed_and_more_as_one_scrolls(serve: Serve,
     page.evaluate('() => dash_ag_grid.getApi("runs-grid").ensureIndexVisible(1099)')
     expect(row(page, "r0000")).to_be_visible()
     page.get_by_label(SEARCH).fill("r10[4-9].")
-    expect(notes).to_contain_text("20 of the 60 found are shown.")
+    expect(notes).to_contain_text("Showing 20 of 60 runs found.")
     page.get_by_role("button", name="Show these").click()
     expect(page.locator("#run-count")).to_have_text("60 of 1,100 shown")
 
@@ -179,7 +179,7 @@ def test_what_a_search_finds_is_shown_at_once_and_all_of_it_by_a_click(serve: Se
     expect(shown).to_have_text("20 of 52 shown")
     expect(note).not_to_contain_text("found")
     page.get_by_label(SEARCH).fill("run_[345]")
-    expect(note).to_contain_text("20 of the 22 found are shown.")
+    expect(note).to_contain_text("Showing 20 of 22 runs found.")
     expect(page.get_by_label("Show run_30")).to_have_attribute("aria-checked", "true")
     expect(page.get_by_label("Show run_50")).to_have_attribute("aria-checked", "false")
     expect(shown).to_have_text("20 of 52 shown")
@@ -192,7 +192,7 @@ def test_what_a_search_finds_is_shown_at_once_and_all_of_it_by_a_click(serve: Se
     expect(shown).to_have_text("2 of 52 shown")
     page.get_by_label("Show run_50").click()
     page.get_by_label("Show run_51").click()
-    expect(note).to_contain_text("None of the 2 found are shown.")
+    expect(note).to_contain_text("Showing none of 2 runs found.")
     note.get_by_role("button", name="Show these").click()
     expect(shown).to_have_text("2 of 52 shown")
     expect(page.locator(".card").get_by_role("listitem").filter(has_text="run_51")).to_have_count(1)
@@ -578,7 +578,7 @@ def test_the_search_shows_an_example_that_finds_something(serve: Serve, page: Pa
     expect_names(page, "b/seed_0", "b/seed_1")
     field.fill("lr <=")
     expect(page.locator("#sidebar")).to_contain_text(
-        'Incomplete: expected a name, a number or a text in quotes after "<="'
+        'Incomplete: expected a name, a number or a quoted string after "<="'
     )
 
 

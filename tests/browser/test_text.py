@@ -345,7 +345,7 @@ def test_downloads(serve: Serve, page: Page, logdir: Path) -> None:
     for title in (
         "Download this text",
         "Download all entries of this card",
-        "Download all texts of the shown runs and tags",
+        "Download all texts of the visible runs and tags",
     ):
         with page.expect_download() as download:
             page.get_by_title(title).click()

@@ -182,7 +182,7 @@ def test_a_kernel_tells_its_launch_its_operator_and_its_like(open_page: Open) ->
     page.reload()
     settled(page)
     assert wait_for(page, "d.selection?.related")["selection"]["start"] == 500_000
-    drawer.get_by_title("Its row in the Profile panel").click()
+    drawer.get_by_title("Its row in the table of").click()
     expect(page.get_by_role("tab", name="Profile")).to_have_attribute("aria-selected", "true")
     query = "Object.fromEntries(new URLSearchParams(location.search))"
     found = page.evaluate(query)

@@ -191,7 +191,7 @@ def test_more_time_series_than_are_sent_at_once_are_refused_with_a_sentence(
     loss = {"plugin": "scalars", "tag": "loss"}
     assert time_series(client, loss, loss).status_code == 200
     refused = time_series(client, loss, loss, {**loss, "run": "a"})
-    said = "The answer would have 25 points, and at most 20 are sent at once. "
+    said = "The response would have 25 points, and at most 20 are sent at once. "
     assert (refused.status_code, refused.json()) == (
         413,
         {"detail": said + "Ask for fewer time series, or name a run in each request."},

@@ -310,7 +310,7 @@ def test_a_log_directory_that_does_not_exist_is_named_as_it_was(
     assert capsys.readouterr() == (
         "",
         "stepscope: nope cannot be read: No such file or directory; expected a directory that holds runs.\n"
-        "Check the path and the rights to it.\n",
+        "Check the path, and that you may read it.\n",
     )
 
 

@@ -54,7 +54,7 @@ def test_the_ending_says_the_format(trace: Path, tmp_path: Path, name: str, caps
     said = capsys.readouterr().err.splitlines()
     assert said[:2] == [
         f"Wrote {output}: 2 slices on 2 lanes, {len(content):,} bytes.",
-        "Not converted as stored: 1 x end without a begin.",
+        "Skipped or altered: 1 x end without a begin.",
     ]
     missing = "Not converted, because StepStats cannot hold them: 1 counter, and most arguments."
     assert said[2:] == ([missing] if name.endswith(".pb") else [])

@@ -54,14 +54,14 @@ def test_expressions_match_from_the_beginning_in_all_shown_runs(tmp_path: Path) 
     layout = Layout(category=[Category(title="c", chart=[lines("t", "loss", "acc.*x", "Loss")])])
     found = logs(tmp_path, {"a": layout}, a=["loss/train", "my/loss", "acc_x"], b=["loss/other"])
     expected = ("loss/train", "loss/other", "acc_x")
-    assert spec(found, "t") == ChartSpec(tuple(map(LineSpec, expected)), ("no tag of the shown runs matches 'Loss'",))
+    assert spec(found, "t") == ChartSpec(tuple(map(LineSpec, expected)), ("no tag of the visible runs matches 'Loss'",))
     assert spec(found, "t", "hide=a").lines == (LineSpec("loss/other"),)
 
 
 def test_a_margin_chart_has_its_bounds(tmp_path: Path) -> None:
     layout = Layout(category=[Category(title="c", chart=[margins("t", "mean", "low", "high")])])
     found = logs(tmp_path, {"a": layout}, a=["mean", "low"])
-    assert spec(found, "t") == ChartSpec((LineSpec("mean", "left", "low", "high"),), ("no shown run has 'high'",))
+    assert spec(found, "t") == ChartSpec((LineSpec("mean", "left", "low", "high"),), ("no visible run has 'high'",))
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ def test_dumps_are_runs_beside_others_and_are_followed(tmp_path: Path) -> None:
         path.unlink()
     status, answer = refused(client, "execution/data", run="c")
     assert status == 422
-    assert answer["detail"].startswith("The dump of run 'c' cannot be read any more: tfdbg_events.")
+    assert answer["detail"].startswith("The dump of run 'c' can no longer be read: tfdbg_events.")
     live.publish(logdir.update())
     assert refused(client, "alerts", run="c")[0] == 404
     assert get(client, "alerts", run="a/b")["num_alerts"] == 2

@@ -232,8 +232,8 @@ def test_what_was_written_and_what_was_left_out_is_said(tmp_path: Path, capsys: 
     export(logdir, "-o", output)
     assert capsys.readouterr().err == (
         f"Wrote {output}: 1 row of scalars.\n"
-        "Left out of the log directory: 1 damaged stretch skipped, 2 points superseded by a restart. "
-        "stepscope inspect says where.\n"
+        "Not included: 1 damaged stretch, 2 points superseded by a restart. "
+        "For details, run: stepscope inspect\n"
     )
     export(logdir, "-o", output, "--force", "--keep-superseded")
     assert "3 rows" in capsys.readouterr().err
@@ -409,7 +409,7 @@ def test_a_part_that_would_hold_too_much_is_divided_down_to_the_run_at_fault(
     ]
     failed, wrote, missing = capsys.readouterr().err.splitlines()
     assert failed.startswith("large/events.out.tfevents.")
-    assert [wrote, missing] == [f"Wrote 2 rows of text to {folder}.", "Not in it: 1 event file of 3."]
+    assert [wrote, missing] == [f"Wrote 2 rows of text to {folder}.", "Not exported: 1 event file of 3."]
 
 
 def test_workers_write_pictures_as_they_are_written_in_one_go(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_notes_say_what_is_not_as_written() -> None:
     ]
     chart = histogram_chart(moments, 500, 100.0, PALETTE[0], ChartSettings(), "light")
     assert chart.note == (
-        "4 of 500 steps shown, evenly spread, first and last among them · 1 damaged step left out"
+        "4 of 500 steps shown, evenly spaced, including the first and last · 1 damaged step left out"
         " · empty at 1 step · 1 bin not finite, not drawn"
     )
 

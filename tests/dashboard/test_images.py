@@ -165,7 +165,7 @@ def test_pictures_come_in_a_zip_file_that_says_what_is_missing(client: TestClien
         "a/digit/10_sample1.png": second,
         "a/digit/30.gif": encoded("GIF"),
         "left_out.txt": b"a\tdigit\tstep 99\tsample 0\tthe run was started again\n"
-        b"b\tx\tstep 0\tsample 0\tthe run has no images with that tag any more\n",
+        b"b\tx\tstep 0\tsample 0\tthe run no longer has images with that tag\n",
     }
 
 

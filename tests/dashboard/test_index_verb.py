@@ -96,7 +96,7 @@ def test_a_file_that_no_worker_could_read_is_named(
         f"a/{file.name}: too large",
         "2 runs, 2 event files *, of which 0 files had been read before; *",
         f"Index: {tmp_path / 'index'}",
-        "1 file not read; the same command tries again.",
+        "1 file not read; run the same command again to retry.",
     ]
 
 

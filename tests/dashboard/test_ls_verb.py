@@ -147,7 +147,7 @@ def test_an_address_at_which_nothing_exists(command: list[str], capsys: pytest.C
     assert capsys.readouterr() == (
         "",
         "stepscope: memory://nowhere/runs does not exist; expected an address that holds runs.\n"
-        "Check the address and the rights to it.\n",
+        "Check the address, and that you may read it.\n",
     )
 
 

@@ -116,7 +116,7 @@ def test_samples_that_are_not_there(client: TestClient) -> None:
     assert ask(client, "mesh/data", **where, step="nan").status_code == 422
     assert ask(client, "mesh/data", **{**where, "content_type": "UNDEFINED"}).status_code == 422
     assert ask(client, "mesh/meshes", run="one", tag="gone").json()["detail"] == (
-        "No mesh for run 'one', tag 'gone': this run has no mesh of that tag. See /data/plugin/mesh/tags."
+        "No mesh for run 'one', tag 'gone': this run has no mesh with that tag. See /data/plugin/mesh/tags."
     )
 
 

@@ -304,7 +304,7 @@ def test_of_many_curves_some_are_read_for_a_line_over_steps(tmp_path: Path) -> N
     found = track(series_over_steps(tmp_path, TRACKED + 20), PALETTE[0], "ap")
     assert (len(found.steps), found.steps[0], found.steps[-1]) == (TRACKED, 0, TRACKED + 19)
     chart = track_chart([found], "ap", "step", "light")
-    assert chart.note == "100 of 120 curves, evenly spread, first and last among them"
+    assert chart.note == "100 of 120 curves, evenly spaced, including the first and last"
 
 
 def test_a_track_says_where_there_is_no_number() -> None:

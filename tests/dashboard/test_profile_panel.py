@@ -1000,7 +1000,7 @@ def test_slices_have_their_own_time_and_that_of_what_lies_inside() -> None:
     ]
     assert total_row(table) == [{"name": "Total of 2 rows", "@row": "total", "count": 2, "self_ns": 40_000}]
     overview = page_lead(requested("overview"), analyzed_of(annotated), [], "light")
-    assert "Top slices by own time" in words(overview)
+    assert "Top slices by self time" in words(overview)
     (top,) = [each for each in find(overview, html.Table) if each.className == "profile-top"]
     assert [words(each) for each in find(top, html.A)] == ["forward", "hidden"]
 

@@ -165,7 +165,7 @@ def test_an_exception_is_raised_as_it_is_unless_something_bad_led_to_it(tmp_path
 
 def test_arguments_of_catch_are_checked(tmp_path: Path) -> None:
     watcher = debug.watch(Network(nothing), tmp_path)
-    with watcher, pytest.raises(ValueError, match='then must be "raise" or "skip"'):
+    with watcher, pytest.raises(ValueError, match='`then` must be "raise" or "skip"'):
         debug.catch(lambda: None, watcher, then="ignore")  # type: ignore[arg-type]
 
 

@@ -800,8 +800,8 @@ def test_a_frozen_parameter_need_not_change(tmp_path: Path) -> None:
     with debug.watch(model, tmp_path, every=1, rules=["unchanged"], on_alert=None) as watcher:
         train(model, torch.optim.SGD(model.parameters(), 0.0), 4)
     assert [alert.message for alert in watcher.alerts] == [
-        "the parameter last.weight does not change any more, though it is trained",
-        "the parameter last.bias does not change any more, though it is trained",
+        "the parameter last.weight no longer changes, though it is trained",
+        "the parameter last.bias no longer changes, though it is trained",
     ]
 
 

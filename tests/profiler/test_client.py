@@ -217,7 +217,7 @@ def test_of_an_event_file_step_stats_alone_are_taken(tmp_path: Path) -> None:
     logdir.mkdir()
     found = unpack(archive(("a.trace.json.gz", TRACE), ("a.tfevents.1", events)), logdir, BEGIN_NS)
     assert found.step_stats == 1
-    assert found.notes == ("a note", "left out 3 events of the answer that were not StepStats")
+    assert found.notes == ("a note", "left out 3 events of the response that were not StepStats")
     assert tags_in(logdir) == ["step_0"]
 
 
@@ -237,7 +237,7 @@ def test_of_a_damaged_event_file_is_taken_what_stands_before_the_damage(tmp_path
         found = unpack(archive(("a.trace.json.gz", TRACE), ("a.tfevents.1", damaged)), logdir, BEGIN_NS)
         assert found.step_stats == (1, 1, 2, 0)[place]
         assert found.notes[1:] == (
-            "the event file of the answer is damaged; the StepStats that follow the damage are missing",
+            "the event file of the response is damaged; the StepStats that follow the damage are missing",
         )
 
 

@@ -535,7 +535,10 @@ def test_no_more_connections_than_a_training_program_bears(server: Server, monke
             r"Expected `int` <= 3 - at `\$\.options\.host_tracer",
         ),
         ('{"steps": 1, "options": {"delay_ms": -1}}', r"Expected `int` >= 0 - at `\$\.options\.delay_ms`"),
-        ('{"steps": 1, "collectors": ["torch", "gpu"]}', "there is no collector 'gpu'. Expected one or more of: resources, "),
+        (
+            '{"steps": 1, "collectors": ["torch", "gpu"]}',
+            "there is no collector 'gpu'. Expected one or more of: resources, ",
+        ),
         ('{"steps": 1, "collectors": ["torch", "torch"]}', "a collector is named twice: torch, torch"),
         ('{"steps": 1, "collectors": "torch"}', "Expected `array | null`, got `str`"),
         ("\xff", "the request cannot be used"),

@@ -355,7 +355,7 @@ def test_without_pytorch_the_error_says_what_to_install(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("activities", [["gpu"], [], ["cpu", "magic"]])
 def test_unknown_activities_are_named(activities: list[str]) -> None:
     unknown = ", ".join(name for name in activities if name != "cpu") or r"\(none\)"
-    with pytest.raises(UserError, match=f"cannot record the activities {unknown} here. Expected some of: cpu"):
+    with pytest.raises(UserError, match=f"cannot record the activities {unknown} here. Expected one or more of: cpu"):
         TorchCollector(activities=activities).start(RecordingClock(time))
 
 

@@ -466,7 +466,7 @@ def test_objects_live_from_their_making_to_their_deletion() -> None:
         ]
     )
     assert [trace.arguments[index] for index in range(2)] == [{"made": True, "snapshot": {"bytes": 4}}, {}]
-    assert trace.losses.counts == {"object without an end": 1, "object deleted without being made": 1}
+    assert trace.losses.counts == {"object without an end": 1, "object deleted without being created": 1}
 
 
 def test_contexts_clock_marks_and_dumps_are_shown() -> None:

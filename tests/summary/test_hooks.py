@@ -386,7 +386,7 @@ def test_infinity_is_no_nan() -> None:
     [
         (lambda: SummarySaver("x", 10), "writer must be a SummaryWriter, got str"),  # type: ignore[arg-type]
         (lambda: StepCounter("x"), "writer must be a SummaryWriter, got str"),  # type: ignore[arg-type]
-        (lambda: LogValues(to=3), "to must be a logger or a stream, got int"),  # type: ignore[arg-type]
+        (lambda: LogValues(to=3), "`to` must be a logger or a stream, got int"),  # type: ignore[arg-type]
     ],
 )
 def test_hooks_that_could_not_work_are_refused(make: Callable[[], object], message: str) -> None:
@@ -398,5 +398,5 @@ def test_what_a_saver_cannot_save_is_refused(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer:
         with pytest.raises(TypeError, match="values must map tags to numbers, got list"):
             SummarySaver(writer, 10, values=[1])  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="save must be a function of the writer and the step, got int"):
+        with pytest.raises(TypeError, match="`save` must be a function of the writer and the step, got int"):
             SummarySaver(writer, 10, save=3)  # type: ignore[arg-type]

@@ -97,7 +97,7 @@ def _multiline(patterns: Sequence[str], tags: Sequence[str]) -> ChartSpec:
             problems.append(f"{pattern!r} is not a regular expression: {error}")
             continue
         if not matched:
-            problems.append(f"no tag of the shown runs matches {pattern!r}")
+            problems.append(f"no tag of the visible runs matches {pattern!r}")
         found |= dict.fromkeys(matched)
     return ChartSpec(tuple(LineSpec(tag) for tag in found), tuple(problems))
 
@@ -106,7 +106,7 @@ def _margin(chart: Chart, tags: Sequence[str]) -> ChartSpec:
     known = set(tags)
     series = list(chart.margin.series)
     problems = [
-        f"no shown run has {tag!r}" for one in series for tag in (one.value, one.lower, one.upper) if tag not in known
+        f"no visible run has {tag!r}" for one in series for tag in (one.value, one.lower, one.upper) if tag not in known
     ]
     lines = tuple(LineSpec(one.value, "left", one.lower, one.upper) for one in series)
     return ChartSpec(lines, tuple(problems))

@@ -67,12 +67,12 @@ def _verdict(inputs: Sequence[Related], inside: Related | None, health: str, *, 
     if health == "good":
         return "All elements are finite."
     if inside is not None:
-        return f"Inside it, {inside['tensor']['name']} was the first non-finite value."
+        return f"{inside['tensor']['name']} was the first non-finite value inside it."
     bad = [each["tensor"]["name"] for each in inputs if each["health"] not in (None, "good")]
     if bad:
         return f"Its inputs were already non-finite: {', '.join(bad[:3])}."
     if knows_all:
-        return "This operation produced them: all its inputs are finite."
+        return "This operation produced the non-finite values: all its inputs are finite."
     return "Some or all of its inputs were not watched."
 
 

@@ -166,7 +166,7 @@ def _value(opened: OpenedDebug, number: int) -> NDArray[np.generic]:
     except (PayloadError, OSError) as error:
         raise HTTPException(422, f"This value cannot be read: {error}") from error
     if found is None:
-        raise HTTPException(404, "The value of this observation was not kept.")
+        raise HTTPException(404, "The value of this observation was not recorded.")
     if found.dtype.kind not in "biufc":
         raise HTTPException(422, f"Values of type {found.dtype} cannot be shown as numbers.")
     return found

@@ -26,12 +26,14 @@ from stepscope.summary.debugger.model import FIGURES, Figure
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.safe_regex import PatternError
 
-FigureName = Annotated[str, Query(max_length=40, description="A figure, or auto for the one that tells most.")]
+FigureName = Annotated[str, Query(max_length=40, description="A statistic, or auto for the most informative one.")]
 Place = Annotated[int | None, Query(ge=0, lt=1 << 53, description="A place among the steps that were observed.")]
 Tensor = Annotated[int, Query(ge=0)]
 _WITHOUT: Final = {
-    "recording": 'No histogram of it was recorded: debug.watch(..., tensors="histogram") records one for every value.',
-    "tfdbg": 'No value of it was kept: enable_dump_debug_info(..., tensor_debug_mode="FULL_TENSOR") keeps all.',
+    "recording": "No histogram of this tensor was recorded: "
+    'debug.watch(..., tensors="histogram") records one for every value.',
+    "tfdbg": "No value of this tensor was recorded: "
+    'enable_dump_debug_info(..., tensor_debug_mode="FULL_TENSOR") keeps all.',
 }
 """What to record to get histograms, by kind of recording."""
 Row = Annotated[int, Query(ge=0, lt=1 << 31)]

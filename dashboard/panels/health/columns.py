@@ -94,5 +94,5 @@ GRID_OPTIONS: Final[dict[str, Any]] = {
     "suppressMovableColumns": True,
     "suppressColumnMoveAnimation": True,
     "tooltipShowDelay": 400,
-    "localeText": {"noRowsToShow": "No files", "noMatchingRows": "No file passes the filters of the columns"},
+    "localeText": {"noRowsToShow": "No files", "noMatchingRows": "No file matches the column filters"},
 }

@@ -161,10 +161,11 @@ def nothing(view: View) -> html.Div:
     """Return a message that explains why the table is empty and what to do."""
     if SHOW.of(view) == "bad" and not FILTER.of(view):
         return html.Div(
-            [html.Strong("No damaged files"), html.Span("Choose All files to see them.")], className="notice none"
+            [html.Strong("No damaged files"), html.Span("To list every file, choose All files.")],
+            className="notice none",
         )
     return html.Div(
-        [html.Strong("No file matches the filter"), html.Span("It is searched for in the path of each file.")],
+        [html.Strong("No file matches the filter"), html.Span("The filter is matched against the path of each file.")],
         className="notice none",
     )
 

@@ -152,8 +152,8 @@ def advice(file: FileHealth) -> list[str]:
     sentences: list[str] = []
     if file.is_folder:
         sentences.append(
-            "It may hold more than is shown. Check that you have permission to list it; it is retried at every "
-            "poll, and what was read before stays."
+            "It may contain files that are not shown. Check that you have permission to list it. Stepscope keeps "
+            "retrying, and still shows what it has already read."
         )
     elif file.error:
         sentences.append("Check that the file is still there and that you may read it; it is retried at every poll.")

@@ -144,7 +144,9 @@ def note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, bins
     """
     parts = _left_out(moments, cleaned)
     if total > len(moments):
-        parts.append(f"{count(len(moments))} of {count(total)} steps shown, evenly spread, first and last among them")
+        parts.append(
+            f"{count(len(moments))} of {count(total)} steps shown, evenly spaced, including the first and last"
+        )
     if bins_said and any(len(c.buckets) for c in cleaned):
         parts.append(bins_said)
     damaged = sum(m.buckets is None for m in moments)

@@ -190,7 +190,7 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
         return draw_runs(tag, on)
     series = series_of(key, on.snapshot)
     if series is None:
-        return Chart({"data": [], "layout": {}}, "no data any more").with_meta()
+        return Chart({"data": [], "layout": {}}, "no longer has data").with_meta()
     color = on.colors[series.run]
     chart = series_chart(series, color, on, columns(key, on.view))
     meta: RunMeta = {

@@ -51,7 +51,7 @@ GRID_OPTIONS: dict[str, Any] = {
     # What is selected is up to the address: the component would keep its own copy and restore it with new rows.
     "onSelectionChanged": None,
     "tooltipShowDelay": 300,
-    "localeText": {"noRowsToShow": "No session passes the filters", "noMatchingRows": "No session matches the search"},
+    "localeText": {"noRowsToShow": "No session matches the filters", "noMatchingRows": "No session matches the search"},
 }
 
 

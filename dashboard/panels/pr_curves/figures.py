@@ -301,7 +301,7 @@ def _track_note(tracks: Sequence[RunTrack]) -> str:
     parts = []
     shown, total = sum(len(track.steps) for track in tracks), sum(track.total for track in tracks)
     if shown < total:
-        parts.append(f"{count(shown)} of {count(total)} curves, evenly spread, first and last among them")
+        parts.append(f"{count(shown)} of {count(total)} curves, evenly spaced, including the first and last")
     missing = sum(int(np.isnan(track.values).sum()) for track in tracks)
     if missing:
         parts.append(f"no number at {counted(missing, 'step')}")

@@ -67,7 +67,7 @@ def make_router(live: Live) -> APIRouter:
     ) -> Response:
         """Return one curve of each run, by its index in the series: one row per threshold, as CSV or a JSON array."""
         if len(run) != len(index):
-            raise HTTPException(422, f"As many runs as indices are needed, got {len(run)} and {len(index)}.")
+            raise HTTPException(422, f"Expected one index for each run, got {len(run)} runs and {len(index)} indices.")
         snapshot = live.snapshot()
         chosen = [(find_series(snapshot, name, tag, PLUGIN_NAME), at) for name, at in zip(run, index, strict=True)]
         read_now = [(series, at, read(series, at)) for series, at in chosen]

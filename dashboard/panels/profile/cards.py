@@ -28,7 +28,7 @@ GRID_OPTIONS: Final[dict[str, Any]] = {
     "enableCellTextSelection": True,
     "ensureDomOrder": True,
     "rowSelection": {"mode": "singleRow", "checkboxes": False, "enableClickSelection": True},
-    "localeText": {"noRowsToShow": "No rows", "noMatchingRows": "No row passes the search and the filters"},
+    "localeText": {"noRowsToShow": "No rows", "noMatchingRows": "No row matches the search and the filters"},
 }
 TREE_OPTIONS: Final[dict[str, Any]] = {
     "isExternalFilterPresent": {"function": "true"},

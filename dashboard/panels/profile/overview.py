@@ -222,7 +222,7 @@ def operators_card(analyzed: AnalyzedTrace) -> html.Section:
     at = analyzed.kept(
         "longest by name", "their longest calls", lambda: named_places(analyzed, analyzed.facts.operator_slices, frame)
     )
-    title = "Top operators by own time on the " + ("device" if on_device else "host")
+    title = "Top operators by self time on the " + ("device" if on_device else "host")
     rows = _top_rows(analyzed, frame["name"], frame["calls"], whole[column], at)
     return _top(analyzed, title, rows, len(whole), "The trace has no operators.", "operators", "Calls")
 
@@ -240,7 +240,7 @@ def slices_card(analyzed: AnalyzedTrace) -> html.Section:
         analyzed, frame["name"], frame["count"], whole["self_ns"], places(analyzed, frame["slice"].to_list())
     )
     empty = "The trace has no slices other than its steps."
-    return _top(analyzed, "Top slices by own time", rows, len(whole), empty, "slices", "Count")
+    return _top(analyzed, "Top slices by self time", rows, len(whole), empty, "slices", "Count")
 
 
 def kernels_card(analyzed: AnalyzedTrace) -> html.Section:
@@ -325,8 +325,8 @@ def figures_card(analyzed: AnalyzedTrace) -> html.Section:
     note = "Use these names in stepscope analyze --fail-if conditions."
     table = html.Table(html.Tbody(rows), className="profile-metrics")
     return card(
-        "All figures",
-        html.Div(table, className="profile-scroll", tabIndex=0, **{"aria-label": "All figures", "role": "group"}),
+        "All metrics",
+        html.Div(table, className="profile-scroll", tabIndex=0, **{"aria-label": "All metrics", "role": "group"}),
         aside=hint(note),
     )
 

@@ -103,7 +103,7 @@ def rank_charts(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRan
     """Return the content above the tables: what is shown, the means, who waited, and which ranks were slow when."""
     shown = known.selected(requested.only_ranks)
     if not shown:
-        words = f"No rank is {requested.only_ranks!r}. Write numbers, ranges such as 8-15, or a part of a host's name."
+        words = f"No rank matches {requested.only_ranks!r}. Enter numbers, ranges such as 8-15, or part of a host name."
         return [html.P(words, className="profile-words missing", role="status")]
     by = requested.ranks_by if requested.ranks_by in known.groupings else ""
     summary = analyzed.kept(("ranks", known.content), "ranks", lambda: rank_summary(known.ranks))

@@ -76,7 +76,7 @@ def _keys(raw: Sequence[str]) -> tuple[Key, ...]:
     chosen = raw[-1].split(",")
     known: tuple[Key, ...] = tuple(key for key in KEYS if key in chosen)
     if not known:
-        raise ValueError(f"profile.by is {raw[-1]!r}, expected some of {', '.join(KEYS)}")
+        raise ValueError(f"profile.by is {raw[-1]!r}, expected one or more of {', '.join(KEYS)}")
     return known
 
 

@@ -211,7 +211,7 @@ def _add_columns(router: APIRouter, requested: EmbeddingRequests) -> None:
         dataset = requested.dataset(order.id, order.step)
         column = requested.column(dataset, order.name)
         if len(order.rows) > MOST_LABELS:
-            raise HTTPException(422, f"One answer has the labels of at most {MOST_LABELS:,} points.")
+            raise HTTPException(422, f"A response has the labels of at most {MOST_LABELS:,} points.")
         for row in order.rows:
             check_row(dataset, row)
         return {"texts": texts_of(column, np.array(order.rows, np.uint32))}

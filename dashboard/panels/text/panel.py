@@ -44,7 +44,7 @@ def toolbar(view: View) -> html.Div:
         icon("download", 14),
         id="text-save",
         className="icon-button",
-        title="Download all texts of the shown runs and tags as one file",
+        title="Download all texts of the visible runs and tags as one file",
         download="",
         href="api/text/file",
     )

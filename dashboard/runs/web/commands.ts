@@ -71,7 +71,7 @@ const rename = withRow((item, event) => {
 });
 
 const commands: Command[] = [
-  { id: "runs.select", title: "Select a run; Ctrl adds, Shift takes a range", gestures: ["click"] },
+  { id: "runs.select", title: "Select a run; Ctrl adds, Shift selects a range", gestures: ["click"] },
   {
     id: "runs.show_only",
     title: "Only this run, or this group",

@@ -1,5 +1,5 @@
 /** Texts around the table of runs: the notes above it, the legend below it, and its buttons, which show what is set. */
-import { integer } from "../../web/core/numbers.ts";
+import { counted, integer } from "../../web/core/numbers.ts";
 import { setProps, settingId } from "../../web/core/dash.ts";
 import { iconButton, make, storage } from "../../web/core/dom.ts";
 import { view } from "../../web/page/view.ts";
@@ -54,7 +54,7 @@ function searchNote(): HTMLElement[] {
     make(
       "span",
       {},
-      `${on ? integer(on) : "None"} of the ${integer(found)} found are shown.`,
+      `Showing ${on ? integer(on) : "none"} of ${counted(found, "run")} found.`,
     ),
     button("Show these", "link", runs.showFound),
   )];

@@ -78,7 +78,7 @@ function stepSlider(
     const steps = numbers(data.steps);
     const [seconds, wall] = [numbers(data.seconds)[at], numbers(data.walls)[at]];
     output.textContent = reported(axis, steps[at], seconds, wall);
-    const offered = data.of > steps.length ? ` · ${integer(steps.length)} of ${integer(data.of)} steps offered` : "";
+    const offered = data.of > steps.length ? ` · ${integer(steps.length)} of ${integer(data.of)} steps available` : "";
     input.title =
       output.title =
         `${at + 1} of ${steps.length} · step ${stepText(steps[at])} · ${duration(seconds)} · ${when(wall)}${offered}`;

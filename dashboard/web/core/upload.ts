@@ -26,7 +26,7 @@ export function upload<T>(address: string, file: File, tell: (share: number) => 
       const said = answer?.detail ?? `The server responded with status ${request.status}.`;
       reject(new Error(said));
     };
-    request.onerror = () => reject(new Error(`The connection was lost while ${file.name} was sent.`));
+    request.onerror = () => reject(new Error(`The connection was lost while ${file.name} was being uploaded.`));
     request.onabort = () => reject(new Error(""));
   });
   request.open("POST", address);

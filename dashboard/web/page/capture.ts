@@ -332,7 +332,9 @@ async function ask(form: Form, signal: AbortSignal): Promise<Captured | Pick<Cap
     const found = await answer.json();
     if (answer.ok) return found;
     return {
-      message: typeof found.detail === "string" ? found.detail : `The dashboard refused, with status ${answer.status}.`,
+      message: typeof found.detail === "string"
+        ? found.detail
+        : `The dashboard refused the request (status ${answer.status}).`,
     };
   } catch (error) {
     return { message: isAbort(error) ? "" : "Lost the connection to the dashboard. Is it still running?" };

@@ -37,7 +37,7 @@ export const COMMANDS: readonly Command[] = [
     keysShown: "1 … 9",
     act: (event) => openNth(Number(event.key)),
   },
-  { id: "page.search", title: "Search tags, or runs where the tab has no tags", keys: ["/"], act: search },
+  { id: "page.search", title: "Filter tags, or search runs on tabs without tags", keys: ["/"], act: search },
   {
     id: "page.keys",
     title: "Keyboard and mouse shortcuts",

@@ -28,7 +28,7 @@ let recovering = 0;
 let failing: HTMLElement | null = null;
 
 function told(lostAt: number): Node[] {
-  if (live.needsToken) return [make("strong", {}, "The server asks for its token"), tokenButton()];
+  if (live.needsToken) return [make("strong", {}, "This dashboard requires a token"), tokenButton()];
   const since = make("span", { className: "since", "aria-hidden": "true" });
   const count = () => since.textContent = `for ${duration(Math.round((Date.now() - lostAt) / 1000))}`;
   count();
@@ -96,7 +96,7 @@ function showFailing(isFailing: boolean) {
     "div",
     { id: "failing", className: "server-alert", role: "alert" },
     make("strong", {}, "Part of the page could not be updated, retrying…"),
-    make("span", {}, "The output of stepscope says why."),
+    make("span", {}, "The terminal where stepscope runs shows why."),
     retryButton(askNow),
   );
   document.body.append(failing);

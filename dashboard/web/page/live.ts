@@ -17,7 +17,7 @@ const HINTS = {
   paused: "Live updates are paused. Click to resume.",
   lost: "No connection to the server; retrying. Is stepscope still running?",
 };
-const NEEDS_TOKEN = "The server asks for its token";
+const NEEDS_TOKEN = "This dashboard requires a token";
 
 let paused = false;
 let connected = false;

@@ -47,7 +47,7 @@ function tell(one: File, share: number): void {
   go.hidden = true;
   if (share < 1) bar.value = share;
   else bar.removeAttribute("value");
-  text.textContent = share < 1 ? `Sending ${one.name}, ${fileSize(one.size)}` : `Reading ${one.name}…`;
+  text.textContent = share < 1 ? `Uploading ${one.name}, ${fileSize(one.size)}` : `Reading ${one.name}…`;
   cancel.textContent = "Cancel";
   box.classList.remove("bad");
   box.hidden = false;
@@ -138,7 +138,7 @@ const isMeant = ({ dataTransfer }: DragEvent) =>
 addEventListener("dragover", (event) => {
   if (!isMeant(event)) return;
   event.preventDefault();
-  place.textContent = onProfile() ? "Open in the Profile" : "Open on the Timeline";
+  place.textContent = onProfile() ? "Open on the Profile tab" : "Open on the Timeline tab";
   zone.hidden = false;
 });
 addEventListener("dragleave", (event) => {

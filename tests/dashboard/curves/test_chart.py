@@ -108,7 +108,7 @@ def test_another_metric_is_the_axis() -> None:
     assert columns(made, 1)["x"] == []
     assert made["note"] == "2 points have no value on this axis"
     nowhere = drawn(found, replace(PLAIN, x_axis="metric", x_tag="x"))
-    assert nowhere["empty"] == "None of the shown runs has 'x' for the horizontal axis"
+    assert nowhere["empty"] == "None of the visible runs has 'x' for the horizontal axis"
 
 
 def test_points_of_writers_at_once_are_drawn_along_every_axis() -> None:

@@ -163,7 +163,7 @@ def test_an_observation_leads_to_what_it_was_given_and_its_line(client: TestClie
     ]
     first = ask(client, "observation", id=BAD, number=found["bad_input"])
     assert (first["bad_input"], first["inputs"][0]["health"]) == (None, "good")
-    assert first["verdict"] == "This operation produced them: all its inputs are finite."
+    assert first["verdict"] == "This operation produced the non-finite values: all its inputs are finite."
     assert [(each["tensor"]["number"], each["observation"]) for each in first["consumers"]] == [(2, 42), (3, 43)]
     assert (first["previous"], first["following"]) == (36, 46)
     assert first["excerpt"]["lines"][first["excerpt"]["line"] - first["excerpt"]["first"]] == "    x = torch.log(x)"
@@ -209,9 +209,9 @@ def test_two_recordings_are_compared(client: TestClient) -> None:
         ("observations", {"limit": 10_000_000}, 422, "Parameter 'limit'"),
         ("place", {"number": 999}, 404, "60 observations"),
         ("observation", {"number": 60}, 404, "expected a number from 0 to 59, got 60"),
-        ("value", {"number": 1}, 404, "was not kept"),
+        ("value", {"number": 1}, 404, "was not recorded"),
         ("value", {"number": 1, "at": "x"}, 422, "Parameter 'at'"),
-        ("value.npy", {"number": 1}, 404, "was not kept"),
+        ("value.npy", {"number": 1}, 404, "was not recorded"),
         ("source", {"index": 7}, 404, "has 1 file; expected a number from 0 to 0, got 7"),
         ("compare", {"other": "gone"}, 404, "no recording 'gone'"),
     ],
@@ -286,7 +286,7 @@ def test_executions_of_python_are_filtered_by_device_and_walked_up(tmp_path: Pat
     while (above := ask(client, "observation", id="dump|tfdbg", number=walked[-1]))["bad_input"] is not None:
         walked.append(above["bad_input"])
     assert walked == [9, 8]
-    assert above["verdict"] == "This operation produced them: all its inputs are finite."
+    assert above["verdict"] == "This operation produced the non-finite values: all its inputs are finite."
     assert ask(client, "observation", id="dump|tfdbg", number=3)["verdict"] == "All elements are finite."
     assert [each["observation"] for each in ask(client, "observation", id="dump|tfdbg", number=3)["consumers"]] == [
         4,
@@ -310,11 +310,11 @@ def test_walking_up_goes_into_the_graph_of_a_function_and_out_to_what_it_was_cal
     client = client_with_companions(tmp_path)
     call = "__inference_train_7 at train.py:5"
     assert walked(client, "dump|tfdbg", 7) == [
-        (call, "Inside it, while_body_1/Log:0 was the first non-finite value."),
+        (call, "while_body_1/Log:0 was the first non-finite value inside it."),
         ("while_body_1/Log:0", "Some or all of its inputs were not watched."),
     ]
     assert walked(client, "dump|tfdbg", 15) == [
-        (call, "Inside it, train/Mul:0 was the first non-finite value."),
+        (call, "train/Mul:0 was the first non-finite value inside it."),
         ("train/Mul:0", "Its inputs were already non-finite: Log at train.py:5."),
         ("Log at train.py:5", "Some or all of its inputs were not watched."),
     ]
@@ -341,8 +341,8 @@ def test_walking_up_goes_into_a_module_and_out_to_what_it_was_given(tmp_path: Pa
     rows = ask(client, "observations", id="run|recording")["rows"]
     numbers = {(row["step"], row["name"]): row["number"] for row in rows}
     assert walked(client, "run|recording", numbers[0, "Sequential"]) == [
-        ("Sequential", "Inside it, 1.1 was the first non-finite value."),
-        ("1.1", "This operation produced them: all its inputs are finite."),
+        ("Sequential", "1.1 was the first non-finite value inside it."),
+        ("1.1", "This operation produced the non-finite values: all its inputs are finite."),
     ]
     assert [name for name, _ in walked(client, "run|recording", numbers[1, "Sequential"])] == [
         "Sequential",

@@ -81,7 +81,7 @@ def test_runs_for_which_a_condition_holds(text: str, runs: list[str]) -> None:
     ("text", "message"),
     [
         ("lr", 'incomplete: expected a comparison such as <, ==, ~ or in after "lr"'),
-        ("lr <", 'incomplete: expected a name, a number or a text in quotes after "<"'),
+        ("lr <", 'incomplete: expected a name, a number or a quoted string after "<"'),
         ("lr = 1", "'=' at character 4 is not understood; equality is \"==\""),
         ("lr < 1 2", 'expected "and", "or" or the end, but found \'2\' at character 8'),
         ("(lr < 1", 'incomplete: expected ")" after "1"'),
@@ -89,7 +89,7 @@ def test_runs_for_which_a_condition_holds(text: str, runs: list[str]) -> None:
         ("lr not 1", "expected \"in\", but found '1' at character 8"),
         ("name ~ adam", '~ needs a regular expression in quotes after it, such as ~ "adam"'),
         ('name ~ "("', "'(' is not a regular expression: missing ) at position 1"),
-        ("lr == not", "expected a name, a number or a text in quotes, but found 'not' at character 7"),
+        ("lr == not", "expected a name, a number or a quoted string, but found 'not' at character 7"),
         ("(" * 60 + "a < 1" + ")" * 60, "nested deeper than 50"),
         (" and ".join(['a ~ "b"'] * 21), "more than 20 regular expressions"),
         ("a" * 2001, "longer than 2000 characters"),

@@ -56,7 +56,7 @@ def test_a_search_that_is_none_filters_nothing_and_says_why() -> None:
     assert [found.shown for found in bad] == [list(GRID.runs)] * 3
     assert [found.filter_error for found in bad] == [
         "Not a valid regular expression: unterminated character set at position 2",
-        'Incomplete: expected a name, a number or a text in quotes after "<"',
+        'Incomplete: expected a name, a number or a quoted string after "<"',
         "Not understood: no run has 'depth'",
     ]
 

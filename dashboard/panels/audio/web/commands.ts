@@ -23,7 +23,7 @@ export const ON_CLIP: readonly Command[] = [
   },
   {
     id: "audio.seek",
-    title: "Seek; with Shift finely",
+    title: "Seek; hold Shift for smaller steps",
     keys: ["ArrowLeft", "ArrowRight", "Shift ArrowLeft", "Shift ArrowRight"],
     keysShown: "Left, Right",
     act: onClip((view, now, { key, shiftKey }) => {

@@ -85,7 +85,7 @@ export function create(handlers: Handlers, tall = 1): View {
       "aria-valuemin": 0,
       "aria-valuenow": 0,
       title:
-        "Click to seek, drag to zoom, double-click for the whole clip; Ctrl and wheel zoom; Space plays, arrow keys seek",
+        "Click to seek, drag to zoom, double-click for the whole clip; Ctrl+wheel zooms; Space plays, arrow keys seek",
     },
     canvas,
     box,

@@ -94,7 +94,7 @@ async function save(sheet: HTMLDialogElement, problem: HTMLElement) {
   sheet.close();
   const [named, others] = [answer.stays.slice(0, MOST_NAMED), answer.stays.length - MOST_NAMED];
   const more = others > 0 ? [`${integer(others)} more`] : [];
-  if (named.length) say(`Saved. Charts that runs declare themselves stay: ${[...named, ...more].join(", ")}`);
+  if (named.length) say(`Saved. Charts defined by the runs themselves are kept: ${[...named, ...more].join(", ")}`);
   view.update((_params, set) => set("tab", ["custom_scalars"]));
 }
 

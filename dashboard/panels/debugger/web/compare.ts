@@ -130,8 +130,8 @@ export class CompareView implements SubView {
       "Phase",
       "First at step",
       "Statistic",
-      "Here",
-      "There",
+      "This recording",
+      "Other recording",
       "Differs by",
       "Largest difference",
       "Values that differ",
@@ -146,13 +146,13 @@ export class CompareView implements SubView {
       make(
         "p",
         { className: "debugger-kind" },
-        `${counted(found.compared, "pair")} of values of ${counted(found.matched, "tensor")} compared, ${
+        `Compared ${counted(found.compared, "pair")} of values from ${counted(found.matched, "tensor")}: ${
           counted(found.total, "tensor")
-        } of them ${found.total === 1 ? "differs" : "differ"}`,
+        } ${found.total === 1 ? "differs" : "differ"}`,
         found.left_out ? `; ${counted(found.left_out, "later value is", "later values are")} not compared` : "",
       ),
-      ...only("only here", found.only_first, found.only_first_total),
-      ...only("only there", found.only_second, found.only_second_total),
+      ...only("only in this recording", found.only_first, found.only_first_total),
+      ...only("only in the other recording", found.only_second, found.only_second_total),
       ...(rows.length
         ? [
           make(

@@ -135,7 +135,7 @@ function code({ excerpt }: ObservationDetails): HTMLElement[] {
 function related(title: string, all: readonly Related[], nothing: string): HTMLElement[] {
   if (!all.length) return nothing ? [make("h3", {}, title), make("p", { className: "debugger-none" }, nothing)] : [];
   const rows = all.map(({ tensor, observation, health, minimum, maximum, nan }) => {
-    const range = observation === null ? "not seen near it" : `${short(minimum)} to ${short(maximum)}`;
+    const range = observation === null ? "not observed near this step" : `${short(minimum)} to ${short(maximum)}`;
     const said = health === "nan" ? `${short(nan)} NaN` : minimum === null && observation !== null ? "" : range;
     const row = make(
       "button",
@@ -164,7 +164,9 @@ function figures({ figures: all }: ObservationDetails): HTMLElement {
 }
 
 function stackOf(stack: readonly CodeLine[]): HTMLElement[] {
-  if (!stack.length) return [make("h3", {}, "Stack"), make("p", { className: "debugger-none" }, "No stack was kept.")];
+  if (!stack.length) {
+    return [make("h3", {}, "Stack"), make("p", { className: "debugger-none" }, "No stack was recorded.")];
+  }
   // The innermost call comes first, since readers look for where it happened; runs of library calls are folded.
   const rows: HTMLElement[] = [];
   let inside: CodeLine[] = [];

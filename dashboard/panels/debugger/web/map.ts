@@ -391,7 +391,7 @@ export class MapView implements SubView, Held {
       const grown = wholeRows && answer.end < answer.total ||
         wholeSteps && answer.step_end < answer.all_steps && this.stepCount > 0;
       [this.rowCount, this.stepCount] = [answer.total, answer.all_steps];
-      this.#say(answer.total ? "" : "No tensor passes the filter.");
+      this.#say(answer.total ? "" : "No tensor matches the filter.");
       this.#count.textContent = `${counted(answer.total, "tensor")}, ${counted(answer.all_steps, "step")}`;
       this.#select();
       if (grown) this.#askSoon();

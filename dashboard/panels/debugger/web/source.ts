@@ -73,7 +73,7 @@ export class SourceView implements SubView {
     const wanted = view.read(settings.file);
     const file = this.#list.find(({ path }) => path === wanted) ?? this.#list[0];
     this.#drawFiles(file);
-    if (!file) return this.#say("No code was kept with this recording.");
+    if (!file) return this.#say("This recording has no source code.");
     const opened = `${this.#key} ${file.index}`;
     if (this.#opened === opened) return this.#mark();
     this.#opened = opened;

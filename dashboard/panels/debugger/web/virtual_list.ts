@@ -170,7 +170,7 @@ export class VirtualList<Row> {
         this.#pages.delete(old);
         this.#asked.delete(old);
       }
-      this.say(total ? "" : "Nothing passes the filter.");
+      this.say(total ? "" : "Nothing matches the filter.");
     } catch (error) {
       if (isAbort(error) || signal.aborted) return;
       this.say(messageOf(error));

@@ -94,7 +94,7 @@ export function fill(field: HTMLInputElement, value: string): void {
 /** A dot that shows how bad something is, with a word for people who cannot see colors. */
 export function healthDot(health: string | null): HTMLSpanElement {
   const words: Record<string, string> = { good: "finite", not_finite: "not finite", infinite: "Inf", nan: "NaN" };
-  const word = health === null ? "not seen" : words[health];
+  const word = health === null ? "not observed" : words[health];
   const shown = health === null || health === "good" ? "" : health === "not_finite" ? "!" : word;
   return make("span", { className: `debugger-health ${health ?? "none"}`, title: word }, shown);
 }

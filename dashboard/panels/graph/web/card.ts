@@ -68,7 +68,7 @@ export class Card {
   head(id: string, kind: string, op: string) {
     const { make } = elements;
     const copy = iconButton("copy", "Copy name", () => parts.copy(id, "Name copied"));
-    const close = iconButton("close", "Close (Esc)", () => this.panel.select([]));
+    const close = iconButton("close", "Close (Escape)", () => this.panel.select([]));
     const last = format.last(id);
     const scope = id.slice(0, id.length - last.length);
     const what = kind === "group" ? "Scope" : kind === "series" ? "Series" : op;

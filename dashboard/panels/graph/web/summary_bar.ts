@@ -51,7 +51,7 @@ export class Strip {
           "span",
           { className: "graph-chip", title: panel.tracedWhat },
           make("span", {}, panel.tracedWhat),
-          parts.button("✕", "End the comparison (Esc)", () => panel.endTrace(), "plain small"),
+          parts.button("✕", "Clear the highlight (Escape)", () => panel.endTrace(), "plain small"),
         ),
       );
     }

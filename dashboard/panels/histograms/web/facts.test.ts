@@ -39,7 +39,7 @@ Deno.test("the bucket of a line is that of the stair under the pointer", () => {
       ["From", "1"],
       ["To", "3"],
       ["Count", "6 (75%)"],
-      ["Of", "8"],
+      ["Total count", "8"],
       ["Time", when(5)],
     ],
   });
@@ -55,7 +55,7 @@ Deno.test("the cell of a heat map is that of the nearest column and the row at t
     ["From", "0"],
     ["To", "1"],
     ["Count", "6 (75%)"],
-    ["Of", "8"],
+    ["Total count", "8"],
   ]);
   assert.deepEqual(rows(10, 1.5)?.[3], ["Count", "3 (75%)"]);
   assert.deepEqual([rows(0, -0.1), rows(0, 2)], [undefined, undefined]);
@@ -71,7 +71,7 @@ Deno.test("percentiles are told from the largest down", () => {
       ["93.32%", "12"],
       ["Median", "11"],
       ["Min", "10"],
-      ["Of", "8"],
+      ["Total count", "8"],
       ["Time", when(2)],
     ],
   });

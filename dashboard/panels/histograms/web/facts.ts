@@ -43,7 +43,7 @@ const bucketRows = (step: number, { left, right, count }: Bucket, total: number,
     ["From", show(left)],
     ["To", show(right)],
     ["Count", show(count) + share],
-    ["Of", show(total)],
+    ["Total count", show(total)],
     ["Time", when(wall)],
   ];
 };
@@ -94,7 +94,7 @@ export function bandFacts(meta: BandMeta, toPx: (place: number) => number, px: n
     rows: [
       ["Step", stepText(at("steps"))],
       ...rows.reverse(),
-      ["Of", show(at("totals"))],
+      ["Total count", show(at("totals"))],
       ["Time", when(at("walls"))],
     ],
   };

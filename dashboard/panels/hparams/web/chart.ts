@@ -94,7 +94,7 @@ function noChart({ rows, sessions, loading, whole_table, found }: Data): HTMLEle
     ? ["No session so far", "The log directory is still being read."]
     : !whole_table && !found
     ? ["No session matches the search", "Search for something else, or change the filters on the left."]
-    : ["No session passes the filters", "Change the filters on the left."];
+    : ["No session matches the filters", "Change the filters on the left."];
   return make("div", { className: "notice none" }, make("strong", {}, why), make("span", {}, what));
 }
 

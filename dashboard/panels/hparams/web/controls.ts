@@ -223,7 +223,9 @@ function columnList(kind: Kind, title: string): HTMLElement[] {
     ),
     quiet(
       "Reset",
-      kind === "hparam" ? "Show the columns that differ" : "Show the declared ones, or the first few",
+      kind === "hparam"
+        ? "Show the columns that differ"
+        : "Show the declared metrics, or the first few if none are declared",
       () => view.write(SHOWN_OF[kind], []),
     ),
   );

@@ -33,7 +33,7 @@ export class Stepper {
       count: () => track.positions().length,
       at: track.at,
       said: () => stepText(track.positions()[track.at()].step),
-      hint: () => "the last step follows new images",
+      hint: () => "at the last step, new images appear automatically",
       move: (at) => this.to(at),
       typed: (step) => this.#typed(step),
       mistyped: (text) => this.#said.textContent = `“${text.slice(0, 20)}” is not a step`,

@@ -51,7 +51,7 @@ export function makeTile(settled: (tile: Tile) => void): Tile {
   const picture = make("button", { type: "button", className: "picture", title: "" });
   const pick = iconButton(
     "compare",
-    "Compare: pick this image, then another (or Shift and click)",
+    "Compare: pick this image, then another (or Shift+click)",
     () => picking.pick(tile.wanted),
   );
   pick.classList.add("act-pick");
@@ -143,7 +143,7 @@ async function show(tile: Tile, wanted: Wanted, found: Picture | NoPicture, endi
   }
   const wall = typeof facts.wall_time === "number" ? when(facts.wall_time) : "no time";
   tile.picture.title = `${wanted.tag}\n${wanted.run}\nstep ${step} · ${wall}\n${pictures.describe(facts)}\n` +
-    "Click to open large, Shift and click to compare";
+    "Click to open large, Shift+click to compare";
   tile.ratio = facts.width / facts.height;
   pictures.crisp(image);
 }

@@ -43,7 +43,7 @@ export function controls(changed: () => void): HTMLElement[] {
   fixed();
   return [
     names,
-    chooser("Frames per second, at most", settings.rate, {
+    chooser("Maximum frames per second", settings.rate, {
       "0": "Paused",
       "1": "1 / s",
       "5": "5 / s",
@@ -51,12 +51,12 @@ export function controls(changed: () => void): HTMLElement[] {
       "30": "30 / s",
     }, changed),
     chooser("What is shown", settings.show, { value: "Values", variance: "Changes" }, changed),
-    chooser("How many frames changes are measured over", settings.window, {
+    chooser("Number of frames over which changes are measured", settings.window, {
       "4": "Changes over 4 frames",
       "8": "Changes over 8 frames",
       "32": "Changes over 32 frames",
     }, changed),
-    chooser("What the colors span", settings.scale, {
+    chooser("Range of the color scale", settings.scale, {
       tensor: "Scale per array",
       section: "Scale per section",
       fixed: "Fixed scale",

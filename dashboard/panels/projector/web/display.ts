@@ -86,5 +86,10 @@ function scaleRow(panel: DisplayPanel) {
   };
   slider.addEventListener("input", () => set(Number(slider.value)));
   slider.addEventListener("dblclick", () => set(1));
-  return parts.field("Point size", "1 is chosen by the number of points; double-click to reset.", slider, out);
+  return parts.field(
+    "Point size",
+    "Relative to the automatic size, which depends on the number of points; double-click to reset.",
+    slider,
+    out,
+  );
 }

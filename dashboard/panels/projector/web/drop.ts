@@ -47,7 +47,7 @@ export class Drop {
     { className: "pj-upload", role: "status", hidden: true },
     this.text,
     make("div", { className: "pj-progress" }, this.bar),
-    button("Cancel", "Do not send the file", () => this.sending?.cancel(), "small plain"),
+    button("Cancel", "Cancel the upload", () => this.sending?.cancel(), "small plain"),
   );
   readonly file = make("input", {
     type: "file",
@@ -158,7 +158,7 @@ export class Drop {
     this.sending?.cancel();
     const tell = (share: number) => {
       this.bar.style.width = `${share * 100}%`;
-      this.text.textContent = share < 1 ? `Sending ${file.name}, ${fileSize(file.size)}` : `Reading ${file.name}…`;
+      this.text.textContent = share < 1 ? `Uploading ${file.name}, ${fileSize(file.size)}` : `Reading ${file.name}…`;
     };
     this.progress.hidden = false;
     tell(0);

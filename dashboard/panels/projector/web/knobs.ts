@@ -107,7 +107,7 @@ export const METHODS: Record<Projection, Method> = {
       {
         name: "learning_rate",
         label: "Learning rate",
-        help: "How far points move per iteration; empty chooses by the number of points.",
+        help: "How far points move per iteration; leave empty to choose by the number of points.",
         sort: "number",
         value: null,
         minimum: 0.1,
@@ -172,7 +172,7 @@ export const METHODS: Record<Projection, Method> = {
       {
         name: "epochs",
         label: "Epochs",
-        help: "How long it runs; empty chooses by the number of points.",
+        help: "How long it runs; leave empty to choose by the number of points.",
         sort: "number",
         value: null,
         minimum: 1,

@@ -102,7 +102,7 @@ export class Legend {
           type: "button",
           className: `pj-legend-entry${on ? "" : " off"}`,
           "aria-pressed": String(on),
-          title: `${name}: click shows or hides, Shift and click shows nothing else, Alt and click selects`,
+          title: `${name}: click shows or hides, Shift+click shows only this one, Alt+click selects`,
         },
         dot(css(this.colorOf(entry))),
         make("bdi", { className: "pj-legend-name" }, name),

@@ -58,7 +58,7 @@ export class Search {
     this.panel = panel;
     this.column = select("Column that is searched", (name) => void this.set({ in: name }));
     this.regex = toggle(".*", "Regular expression", (on) => void this.set({ regex: on }), "mono small");
-    this.back = iconButton("left", "Previous match (Shift Enter)", () => this.step(-1), 13);
+    this.back = iconButton("left", "Previous match (Shift+Enter)", () => this.step(-1), 13);
     this.on = iconButton("right", "Next match (Enter)", () => this.step(1), 13);
     this.all = button(
       "Select all",

@@ -78,7 +78,7 @@ const stepperOf = (card: () => Card) =>
       const { step } = card();
       return step === null ? "" : stepText(step);
     },
-    hint: () => "the last step follows new texts",
+    hint: () => "at the last step, new texts appear automatically",
     move: (index) => moveTo(card(), index),
     typed: async (step) => {
       const { run, tag } = card().data;

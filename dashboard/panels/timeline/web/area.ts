@@ -205,7 +205,7 @@ export class Area {
         }))
       );
       return {
-        columns: [...trace, ["lane", "Lane"], ["count", "Slices"], ["busy_ns", "Busy"], ["percent", "Of the area"]],
+        columns: [...trace, ["lane", "Lane"], ["count", "Slices"], ["busy_ns", "Busy"], ["percent", "Share of area"]],
         rows,
       };
     }
@@ -232,8 +232,8 @@ export class Area {
         ["category", "Category"],
         ["count", "Count"],
         ["total_ns", "Total"],
-        ["percent", "Of the area"],
-        ["own_ns", "Own time"],
+        ["percent", "Share of area"],
+        ["own_ns", "Self time"],
         ["mean_ns", "Mean"],
         ["min_ns", "Min"],
         ["max_ns", "Max"],
@@ -282,7 +282,7 @@ export class Area {
             [columns.map((c) => c[1]).join("\t"), ...rows.map((row) => columns.map((c) => row[c[0]] ?? "").join("\t"))]
               .join("\n"),
           ).then(() => say("Table copied"))),
-        button("✕", "Close (Esc)", () => this.clear(), "plain"),
+        button("✕", "Close (Escape)", () => this.clear(), "plain"),
       ),
     );
     const known = this.answers.reduce((sum, answer) => sum + answer.names_total, 0);

@@ -269,7 +269,7 @@ export class Together {
               popover.close();
               panel.setColor("difference");
             }),
-            button("Table of differences", "Both traces compared in the Profile panel", () => {
+            button("Table of differences", "Both traces compared on the Profile tab", () => {
               popover.close();
               view.open("profile", {
                 "profile.trace": [here[1]],

@@ -176,7 +176,7 @@ function head(slice: SelectedSlice, actions: Actions) {
   const row = relations?.table;
   if (row) {
     tools.append(
-      button("In the table", `Its row in the Profile panel's table of ${row.page}`, () => actions.table(row)),
+      button("In the table", `Its row in the table of ${row.page} on the Profile tab`, () => actions.table(row)),
     );
   }
   tools.append(
@@ -185,7 +185,7 @@ function head(slice: SelectedSlice, actions: Actions) {
       "Copy all details of this slice as JSON",
       () => toClipboard(JSON.stringify({ ...slice, source: source.id }, null, 2)).then(() => say("Copied")),
     ),
-    button("✕", "Close (Esc)", actions.close, "plain"),
+    button("✕", "Close (Escape)", actions.close, "plain"),
   );
   return make("div", { className: "timeline-drawer-head" }, swatch, title, tools);
 }
@@ -196,7 +196,7 @@ function factsOf(slice: SelectedSlice) {
     ["Category", slice.category || "–"],
     ["Start", exactDurationText(slice.start), `${integer(slice.start)} ns after the trace's first event`],
     ["Duration", exactDurationText(slice.duration), `${integer(slice.duration)} ns`],
-    ["Own time", exactDurationText(slice.children.own_ns), "Excluding child slices on its lane"],
+    ["Self time", exactDurationText(slice.children.own_ns), "Excluding child slices on its lane"],
     ["Lane", laneName(source, slice.lane), `${slice.process} › ${slice.lane_name}, depth ${slice.depth}`],
   ];
   if (slice.step !== null) rows.push(["Step", String(slice.step)]);
@@ -240,7 +240,7 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
   const launched = relations?.launched;
   for (const other of launched?.slices.slice(0, 6) || []) add("launches", other, durationText(other.duration, 3));
   if (launched && launched.count > 6) {
-    more(`${integer(launched.count)} activities on devices in all, ${durationText(launched.total_ns)}`);
+    more(`${integer(launched.count)} device activities in total, ${durationText(launched.total_ns)}`);
   }
   const known = new Set([relations?.launch?.index, ...(launched?.slices ?? []).map(({ index }) => index)]);
   const ways: [word: string, flows: FlowEnds][] = [["from", slice.incoming], ["to", slice.outgoing]];
@@ -261,7 +261,7 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
     const hidden = flows.total - flows.slices.length + Math.max(rest.length - 8, 0);
     if (hidden > 0) more(`and ${counted(hidden, "more arrow")} ${word === "from" ? "to" : "from"} it`);
   }
-  for (const other of slice.children.slices.slice(0, 6)) add("holds", other, durationText(other.duration, 3));
+  for (const other of slice.children.slices.slice(0, 6)) add("contains", other, durationText(other.duration, 3));
   if (slice.children.count > 6) {
     more(`${integer(slice.children.count)} direct children; these are the longest`);
   }

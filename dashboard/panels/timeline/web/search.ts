@@ -73,7 +73,7 @@ export class Search {
       this.count,
       this.toggles.regex,
       this.toggles.name,
-      button("‹", "Previous match (Shift + Enter)", () => this.enter(-1), "plain"),
+      button("‹", "Previous match (Shift+Enter)", () => this.enter(-1), "plain"),
       button("›", "Next match (Enter)", () => this.enter(1), "plain"),
     );
     this.input.addEventListener("input", () => {

@@ -24,7 +24,7 @@ const FILTER_MS = 120;
 export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => void } {
   const area = button(
     "Area",
-    "Drag over lanes to sum up what ran there (R; or Shift + drag)",
+    "Drag over lanes to sum up what ran there (R; or Shift+drag)",
     () => panel.setChoosing(!panel.choosing),
     "toggle-text",
   );

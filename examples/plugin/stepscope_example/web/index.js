@@ -49,7 +49,7 @@ export async function mount(element, context) {
     const focused = grid.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     head.hidden = steps.length < 2;
     if (!series.length) {
-      grid.replaceChildren(make("p", { class: "spectrum-none" }, "None of the shown runs has spectra"));
+      grid.replaceChildren(make("p", { class: "spectrum-none" }, "None of the visible runs has spectra"));
       return;
     }
     const at = nearest(steps, chosenStep());
