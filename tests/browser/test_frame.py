@@ -509,6 +509,7 @@ def test_keys_of_the_frame(serve: Callable[..., Dashboard], page: Page, logdir: 
     page.keyboard.press("?")
     sheet = page.get_by_role("dialog", name="Keyboard and mouse shortcuts")
     expect(sheet).to_contain_text("Next or previous match")
+    expect(sheet.locator("h3")).to_have_text(["Text", "Tabs of cards", "Everywhere", "Runs"])
     page.keyboard.press("?")
     row = {"id": "text.try", "title": "Does something", "keys": ["g"]}
     page.evaluate("row => stepscope.commands.register({panel: 'text', title: 'Text', commands: [row]})", row)

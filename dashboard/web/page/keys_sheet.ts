@@ -1,5 +1,5 @@
 /** The key sheet that "?" opens: the keys that work everywhere, and those of the open panel. */
-import { active, type Command, keyText } from "../core/commands.ts";
+import { active, type Command, type Group, keyText } from "../core/commands.ts";
 import { type Child, iconButton, make } from "../core/dom.ts";
 import { closeBeside } from "../core/taps.ts";
 
@@ -40,9 +40,12 @@ export function leftOver(command: Shown, taken: ReadonlySet<string>): Shown {
   return { ...command, keysShown: keys.length > 1 ? `${keys[0]} … ${keys[keys.length - 1]}` : keys[0] };
 }
 
+/** What is particular to the open tab comes before what applies everywhere. */
+const rank = ({ panel, when }: Group): number => panel ? 0 : when ? 1 : 2;
+
 /** The commands that are active now, by heading. */
 function sections(): Section[] {
-  const groups = active();
+  const groups = active().sort((one, other) => rank(one) - rank(other));
   const taken = new Set(
     groups.flatMap(({ panel, commands }) => panel ? commands.flatMap(({ keys }) => keys ?? []) : []),
   );

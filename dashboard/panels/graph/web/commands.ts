@@ -65,7 +65,7 @@ export function commandsOf(panel: GraphPanel, canvas: HTMLElement): Command[] {
     { id: "graph.fit_all", title: "Fit everything", keys: ["0", "Home"], act: () => panel.fit(false) },
     {
       id: "graph.search",
-      title: "Search; there, Enter and Shift Enter: next, previous",
+      title: "Search; there, Enter and Shift+Enter step through matches",
       keys: ["/"],
       act: () => panel.search.focus(),
     },

@@ -119,7 +119,7 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
     command("flip_table", "Show the metadata table", [KEYS.table], ({ table }) => table.flip()),
     command(
       "search",
-      "Search; there Enter and Shift Enter: next, previous",
+      "Search; there, Enter and Shift+Enter step through matches",
       [KEYS.search],
       ({ search }) => search.focus(),
     ),

@@ -85,7 +85,7 @@ export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves
     { id: "timeline.mark", title: "Mark the selection and measure it", keys: ["m"], act: () => panel.mark() },
     {
       id: "timeline.search",
-      title: "Search; there, Enter and Shift Enter step through matches",
+      title: "Search; there, Enter and Shift+Enter step through matches",
       keys: ["/"],
       act: () => panel.search.focus(),
     },
