@@ -33,12 +33,10 @@ class PageAssets:
 
     def __init__(self, variant: str | None = None) -> None:
         variant = variant or os.environ.get(VARIANT) or bundle.SHIPPED
-        if not bundle.is_current(variant):
-            try:
-                bundle.make(variant)
-            except bundle.BundleError as error:
-                raise UserError(str(error)) from error
-        files = {path.name: path.read_bytes() for path in sorted(bundle.folder_of(variant).glob("*.*"))}
+        try:
+            files = bundle.files_of(variant)
+        except bundle.BundleError as error:
+            raise UserError(str(error)) from error
         self._files: Final = files
         self._entry: Final = f"{variant}.js"
         self._digest: Final = _digest(files.values())

@@ -64,8 +64,27 @@ def _sources(root: Path, suffix: str) -> Iterator[Path]:
 
 def is_current(variant: str, root: Path = ROOT) -> bool:
     """Return whether the bundle matches the current modules and styles; without modules, any bundle does."""
-    stamp = folder_of(variant, root) / _STAMP
-    return stamp.is_file() and (not modules(root) or stamp.read_text("ascii") == _digest(root))
+    try:
+        stamp = (folder_of(variant, root) / _STAMP).read_text("ascii")
+    except FileNotFoundError:
+        return False
+    return not modules(root) or stamp == _digest(root)
+
+
+def files_of(variant: str, root: Path = ROOT) -> dict[str, bytes]:
+    """Return the contents of the bundle's files by name; a bundle that is not current is made first.
+
+    Raises:
+        BundleError: the bundle cannot be made.
+    """
+    while True:
+        if not is_current(variant, root):
+            make(variant, root)
+        # A file may be gone: another process, which began to make the bundle before it was current, replaces it.
+        with suppress(FileNotFoundError):
+            files = {path.name: path.read_bytes() for path in sorted(folder_of(variant, root).glob("*.*"))}
+            if _STAMP in files:
+                return files
 
 
 def entry_of(variant: str, root: Path = ROOT) -> str:
@@ -120,6 +139,8 @@ def make(variant: str, root: Path = ROOT) -> None:
         for path in list(made.iterdir()):
             compress(path)
         (made / _STAMP).write_text(digest, "ascii")
+        if is_current(variant, root):
+            return  # Another process has made it meanwhile.
         if target.exists():
             with suppress(FileNotFoundError):
                 target.rename(Path(scratch) / "old")

@@ -2,7 +2,9 @@
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import brotli
 import dash
@@ -88,6 +90,45 @@ def test_what_another_process_is_making_is_no_part_of_a_bundle(root: Path) -> No
     assert bundle.is_current(bundle.SHIPPED, root)
 
 
+@pytest.mark.parametrize("place", [0, 3, -1])
+def test_a_bundle_that_another_process_replaces_meanwhile_is_read_whole(
+    root: Path, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    expected = bundle.files_of(bundle.SHIPPED, root)
+    folder = bundle.folder_of(bundle.SHIPPED, root)
+    gone, read_bytes, left = sorted(expected)[place], Path.read_bytes, [1]
+
+    def read_late(path: Path) -> bytes:
+        if path == folder / gone and left:
+            left.pop()
+            folder.rename(root / "old")
+            with pytest.raises(FileNotFoundError):
+                read_bytes(path)
+            shutil.copytree(root / "old", folder)
+            raise FileNotFoundError(path)
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_late)
+    assert bundle.files_of(bundle.SHIPPED, root) == expected
+    assert not left
+
+
+def test_a_bundle_that_another_process_has_made_meanwhile_stays(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, folder = subprocess.run, bundle.folder_of(bundle.SHIPPED, root)
+    made_by_another: list[int] = []
+
+    def run_beside_another(*arguments: Any, **options: Any) -> Any:
+        if not made_by_another:
+            made_by_another.append(0)
+            bundle.make(bundle.SHIPPED, root)
+            made_by_another[0] = folder.stat().st_ino
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(subprocess, "run", run_beside_another)
+    bundle.make(bundle.SHIPPED, root)
+    assert made_by_another == [folder.stat().st_ino]
+
+
 def test_an_installed_package_has_no_modules_and_its_bundle_is_current(root: Path) -> None:
     bundle.make(bundle.SHIPPED, root)
     for path in [*bundle.modules(root), *bundle.styles(root)]:
@@ -108,7 +149,7 @@ def test_without_deno_the_message_says_what_to_do(root: Path, monkeypatch: pytes
     with pytest.raises(bundle.BundleError, match=r"pip install"):
         bundle.make(bundle.SHIPPED, root)
     # In an application, too, it is a message for the user.
-    monkeypatch.setattr(bundle, "is_current", lambda _variant: False)
+    monkeypatch.setattr(bundle, "is_current", lambda _variant, _root: False)
     with pytest.raises(UserError, match=r"pip install"):
         PageAssets(bundle.SHIPPED)
 

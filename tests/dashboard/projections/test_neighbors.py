@@ -65,7 +65,7 @@ def test_a_row_that_is_not_there(row: int) -> None:
 
 
 def test_a_vector_of_another_length() -> None:
-    with pytest.raises(ValueError, match="must have 2 numbers"):
+    with pytest.raises(ValueError, match="Expected a vector of 2 numbers"):
         neighbors_of(SQUARE, np.zeros(3, np.float32), 2)
 
 

@@ -185,7 +185,7 @@ def test_numbers_are_always_shares(points: NDArray[np.float32], metric: quality_
 
 def test_says_what_does_not_fit() -> None:
     points = np.zeros((4, 2), np.float32)
-    with pytest.raises(ValueError, match="4 points, 3 in the projection"):
+    with pytest.raises(ValueError, match="4 points, but 3 in the projection"):
         quality(points, points[:3])
     with pytest.raises(ValueError, match="count is 0; expected at least 1"):
         quality(points, points, 0)
