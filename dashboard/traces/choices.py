@@ -1,9 +1,8 @@
 """How traces are offered for selection."""
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, Final
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import html
@@ -12,19 +11,16 @@ from stepscope.dashboard.page.controls import long_select
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.server.numbers import file_size
-from stepscope.dashboard.traces.sources import TraceSource, trace_sources
+from stepscope.dashboard.traces.sources import TraceSource, recording_date, trace_sources
 from stepscope.summary.snapshot import Snapshot
-
-_RECORDED: Final = re.compile(r"plugins/profile/(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)/[^/]*$")
-"""Where profilers put the traces of one recording, each named after its host."""
 
 
 def newest(sources: Sequence[TraceSource]) -> str | None:
-    """Return the id of the trace written last.
+    """Return the id of the trace recorded last.
 
     A dropped trace, which some user wanted to see, is returned only if there is no other.
     """
-    return max(sources, key=lambda s: (s.kind != "dropped", s.modified, s.step or 0)).id if sources else None
+    return max(sources, key=lambda s: (s.kind != "dropped", s.recorded, s.step or 0)).id if sources else None
 
 
 def choices(sources: Sequence[TraceSource], chosen: str | None) -> list[dict[str, Any]]:
@@ -59,6 +55,6 @@ def open_button(class_name: str) -> html.Button:
 def _label(source: TraceSource) -> str:
     if source.size is None:
         return f"{source.run_title} · {source.label}"
-    date = _RECORDED.search(source.id)
-    when = f"{'-'.join(date.groups()[:3])} {':'.join(date.groups()[3:])} · " if date else ""
+    date = recording_date(source.id)
+    when = f"{date.isoformat(' ')} · " if date else ""
     return f"{source.run_title} · {when}{source.label} · {file_size(source.size)}"

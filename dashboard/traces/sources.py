@@ -4,8 +4,10 @@ A request names a trace by the readable id of the listing and is answered only i
 no part of an id is ever used as a path.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
@@ -34,6 +36,11 @@ SourceKind = Literal["run_metadata", "file", "dropped"]
 DROPPED: Final = "Dropped"
 """Shown in place of the run of a dropped trace."""
 
+_DATED: Final = re.compile(r"plugins/profile/(\d{4}(?:_\d\d){5})/[^/]*$")
+"""Where profilers put the traces of one recording, each named after its host."""
+_LONGEST_RECORDING: Final = 3600.0
+"""Seconds from the date of a folder until its traces are written; those with later modification times are copies."""
+
 
 class TraceUnavailableError(Exception):
     """A trace cannot be shown; the message is a human-readable reason."""
@@ -51,8 +58,8 @@ class TraceSource:
     step: int | None
     size: int | None
     """Bytes on disk, if known."""
-    modified: float
-    """Seconds since the epoch: the file's modification time or the point's wall time."""
+    recorded: float
+    """Seconds since the epoch: the point's wall time, or when the file was first written, as far as known."""
     version: tuple[int, ...]
     """Equal for equal content: a cached trace with another version is read again."""
     origin: Series | Companion
@@ -76,7 +83,7 @@ def trace_sources(snapshot: Snapshot) -> tuple[TraceSource, ...]:
     """Return all traces of the snapshot: by run in the snapshot's order, and newest first within each run."""
     found = [*_run_metadata(snapshot), *_files(snapshot), *_dropped(snapshot)]
     order = {name: position for position, name in enumerate(snapshot.runs)}
-    found.sort(key=lambda s: (order.get(s.run, len(order)), s.run, -s.modified, -(s.step or 0), s.id))
+    found.sort(key=lambda s: (order.get(s.run, len(order)), s.run, -s.recorded, -(s.step or 0), s.id))
     return tuple(found)
 
 
@@ -112,7 +119,7 @@ def _run_metadata(snapshot: Snapshot) -> Iterator[TraceSource]:
                         kind="run_metadata",
                         step=step,
                         size=None,
-                        modified=float(series.wall_times[index]),
+                        recorded=float(series.wall_times[index]),
                         # Not that of the series: a trace, once written, does not change when further steps arrive.
                         version=(step, int(written[index])),
                         origin=series,
@@ -135,12 +142,34 @@ def _files(snapshot: Snapshot) -> Iterator[TraceSource]:
                 kind="file",
                 step=None,
                 size=companion.size,
-                modified=companion.modified_ns / 1e9,
+                recorded=_recorded(companion),
                 version=(companion.modified_ns, companion.size),
                 origin=companion,
                 left_out=tuple(left_out.get(companion.relative_path, ())),
                 run_title=snapshot.run_title(companion.run),
             )
+
+
+def recording_date(path: str) -> datetime | None:
+    """Return when the recording of a trace began, as its folder says, in the local time of the recording machine."""
+    dated = _DATED.search(path)
+    try:
+        return datetime.strptime(dated[1], "%Y_%m_%d_%H_%M_%S") if dated else None
+    except ValueError:
+        return None
+
+
+def _recorded(companion: Companion) -> float:
+    """Return when a file was first written; a copy of it has a later modification time.
+
+    It counts as written as late as can be, after the points that the program logged while it was recorded.
+    """
+    modified = companion.modified_ns / 1e9
+    date = recording_date(companion.relative_path.as_posix())
+    try:
+        return min(modified, date.timestamp() + _LONGEST_RECORDING) if date else modified
+    except (OverflowError, ValueError):
+        return modified
 
 
 def dropped_id(trace: DroppedTrace) -> str:
@@ -159,7 +188,7 @@ def _dropped(snapshot: Snapshot) -> Iterator[TraceSource]:
                 kind="dropped",
                 step=None,
                 size=companion.size,
-                modified=companion.modified_ns / 1e9,
+                recorded=companion.modified_ns / 1e9,
                 version=(companion.modified_ns, companion.size),
                 origin=companion,
             )

@@ -244,7 +244,7 @@ class StepRanges:
     def listing(self, snapshot: Snapshot) -> Listing:
         """Return what is known now about the newest traces; unknown ones are read from here on."""
         written = (source for source in trace_sources(snapshot) if source.kind != "dropped")
-        sources = sorted(written, key=lambda source: -source.modified)[:MOST_TRACES]
+        sources = sorted(written, key=lambda source: -source.recorded)[:MOST_TRACES]
         waiting = [source for source in sources if self._state(source) == "waiting"]
         self._read(waiting)
         rows = [self.row(snapshot, source) for source in sources]
@@ -267,7 +267,7 @@ class StepRanges:
         problem = known.problem if isinstance(known, Unreadable) else ""
         about = _About(source, state, problem)
         if source.kind == "run_metadata" and source.step is not None:
-            wall = source.modified if np.isfinite(source.modified) else None
+            wall = source.recorded if np.isfinite(source.recorded) else None
             rows: list[SentStep] = [(source.step, None, None, source.step, wall, wall)]
             return _complete(about, (source.run,), "step", rows, 0)
         if state != "ready" or not isinstance(known, MarkedSteps):

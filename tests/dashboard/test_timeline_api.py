@@ -3,6 +3,7 @@ import json
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +16,7 @@ from fastapi.testclient import TestClient
 from stepscope.dashboard.panels.timeline.api import make_router
 from stepscope.dashboard.panels.timeline.payloads import MAX_SLICES
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.choices import choices, newest
 from stepscope.dashboard.traces.sources import (
     OpenedTrace,
     TraceCache,
@@ -159,7 +161,7 @@ def test_traces_are_listed_by_run_with_the_newest_first(tmp_path: Path, trace_fi
                 "kind": "run_metadata",
                 "step": 4,
                 "size": None,
-                "modified": 1.0,
+                "recorded": 1.0,
             },
             {
                 "id": "x|file|x/b.pt.trace.json.gz",
@@ -168,7 +170,7 @@ def test_traces_are_listed_by_run_with_the_newest_first(tmp_path: Path, trace_fi
                 "kind": "file",
                 "step": None,
                 "size": other.stat().st_size,
-                "modified": 9.0,
+                "recorded": 9.0,
             },
             {
                 "id": "x|file|x/a.trace.json",
@@ -177,10 +179,46 @@ def test_traces_are_listed_by_run_with_the_newest_first(tmp_path: Path, trace_fi
                 "kind": "file",
                 "step": None,
                 "size": trace_file.stat().st_size,
-                "modified": 5.0,
+                "recorded": 5.0,
             },
         ],
     }
+
+
+def test_copied_traces_are_as_old_as_the_dates_of_their_folders() -> None:
+    # A checkout, an archive or a download writes all files again, in any order.
+    copied = {
+        "2001_09_09_01_46_40": 1_700_000_003,
+        "2001_09_10_01_46_40": 1_700_000_002,
+        "0001_01_01_00_00_00": 1_700_000_004,
+        "2001_99_99_00_00_00": 1_600_000_001,
+        "2999_01_01_00_00_00": 1_600_000_000,
+    }
+    sources = trace_sources(
+        snapshot_of(
+            *(
+                Companion("r", PurePosixPath("r/plugins/profile", date, "a.trace.json"), "", 2, seconds * 10**9)
+                for date, seconds in copied.items()
+            )
+        )
+    )
+    an_hour_later = datetime(2001, 9, 10, 2, 46, 40).timestamp()
+    assert [(source.id.split("/")[3], source.recorded) for source in sources] == [
+        ("0001_01_01_00_00_00", 1_700_000_004),  # too early for a clock
+        ("2001_99_99_00_00_00", 1_600_000_001),  # no date
+        ("2999_01_01_00_00_00", 1_600_000_000),  # not recorded after it was written
+        ("2001_09_10_01_46_40", an_hour_later),
+        ("2001_09_09_01_46_40", an_hour_later - 86_400),
+    ]
+    assert newest(sources) == sources[0].id
+    (group,) = choices(sources, None)
+    assert [item["label"] for item in group["items"]] == [
+        "r · 0001-01-01 00:00:00 · a.trace.json · 2 B",
+        "r · a.trace.json · 2 B",
+        "r · 2999-01-01 00:00:00 · a.trace.json · 2 B",
+        "r · 2001-09-10 01:46:40 · a.trace.json · 2 B",
+        "r · 2001-09-09 01:46:40 · a.trace.json · 2 B",
+    ]
 
 
 def test_a_snapshot_has_traces_only_if_it_lists_some(trace_file: Path) -> None:

@@ -19,7 +19,7 @@ class TraceRow(TypedDict):
     kind: str
     step: int | None
     size: int | None
-    modified: float | None
+    recorded: float | None
 
 
 class LaneRow(TypedDict):

@@ -43,7 +43,7 @@ def listing(sources: Sequence[TraceSource]) -> list[TraceRow]:
             "kind": s.kind,
             "step": s.step,
             "size": s.size,
-            "modified": s.modified,
+            "recorded": s.recorded,
         }
         for s in sources
     ]

@@ -234,7 +234,7 @@ export interface TraceRow {
   kind: string;
   step: number | null;
   size: number | null;
-  modified: number | null;
+  recorded: number | null;
 }
 
 /** A lane; ``lane`` is its number in the trace, and ``depths`` are the rows that are drawn. */
