@@ -69,8 +69,9 @@ GRID_OPTIONS: dict[str, Any] = {
     # Screen readers follow the order of the page.
     "ensureDomOrder": True,
     "localeText": {"noRowsToShow": "No run matches the search"},
-    # Screen readers would be told of each before the first rows are here; ``runs/web/table.ts`` then allows the former.
-    "suppressOverlays": ["noRows", "noMatchingRows"],
+    # Screen readers would be told that there are no rows before the first are here, which ``runs/web/table.ts`` tells.
+    "loading": True,
+    "suppressOverlays": ["loading", "noMatchingRows"],
     "tooltipShowDelay": 400,
 }
 

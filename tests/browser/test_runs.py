@@ -634,6 +634,8 @@ def test_the_table_says_that_no_run_matches_and_nothing_while_it_gets_its_rows(
         const listen = () => document.querySelectorAll("#sidebar [aria-live]").forEach((e) => said.add(textOf(e)));
         new MutationObserver(listen).observe(document, { subtree: true, childList: true, characterData: true });"""
     )
+    warnings: list[str] = []
+    page.on("console", lambda message: warnings.append(message.text) if message.type == "warning" else None)
     page.goto(serve(logdir).url)
     expect(page.get_by_label("Show a", exact=True)).to_be_visible()
     page.get_by_label(SEARCH).fill("z")
@@ -644,3 +646,4 @@ def test_the_table_says_that_no_run_matches_and_nothing_while_it_gets_its_rows(
     expect(page).to_have_url(re.compile("run_filter=z"))
     page.reload()
     expect(overlay).to_have_text("No run matches the search")
+    assert warnings == []

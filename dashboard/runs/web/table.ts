@@ -144,8 +144,8 @@ function showRows(grid: Grid<Item, Fit>): void {
   const nowColumns = JSON.stringify([columns, haveTexts()]);
   const nowGroups = groups.map((group) => group.label).join("\n");
   if (nowColumns !== shownColumns) grid.setGridOption("columnDefs", columnDefs());
-  grid.setGridOption("suppressOverlays", ["noMatchingRows"]);
   grid.setGridOption("rowData", [...items.values()]);
+  grid.setGridOption("loading", false);
   if (nowColumns !== shownColumns || nowGroups !== shownGroups || !ownWidths.has("run")) fitName();
   fitTexts();
   showView(grid);
