@@ -145,6 +145,12 @@ def test_a_verb_that_breaks_is_named_and_the_others_work(tmp_path: Path) -> None
         "module 'mine' has no attribute 'Gone'\n"
         "stepscope: greet cannot be used, because its plug-in failed.\n"
     )
+    # A verb whose record cannot be loaded has the name of its entry point.
+    done = stepscope(tmp_path, "seven")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        2,
+        "stepscope: seven cannot be used, because its plug-in failed.",
+    )
     listed = stepscope(tmp_path, "--help")
     assert "    greet " in listed.stdout
     assert listed.returncode == 0
@@ -158,8 +164,13 @@ def test_a_verb_that_breaks_is_named_and_the_others_work(tmp_path: Path) -> None
 def test_a_verb_that_fails_while_it_runs_is_named_with_the_line(tmp_path: Path) -> None:
     fails = VERB.replace("return 3", "raise KeyError(arguments.name)")
     nothing = VERB.replace("def run", "def ran").replace('"greet"', '"nothing"')
-    points = {"verbs": {"greet": "mine:VERB", "nothing": "nothing:VERB"}}
-    write_distribution(tmp_path, {"mine": fails, "nothing": nothing.replace("mine:", "nothing:")}, points)
+    odd = VERB.replace("return 3", "return 'three'").replace('"greet"', '"odd"')
+    modules = {
+        "mine": fails,
+        **{name: text.replace("mine:", f"{name}:") for name, text in (("nothing", nothing), ("odd", odd))},
+    }
+    points = {"verbs": {"greet": "mine:VERB", "nothing": "nothing:VERB", "odd": "odd:VERB"}}
+    write_distribution(tmp_path, modules, points)
     failed = (
         "The plug-in 'greet' of stepscope-mine 1.2 (stepscope.verbs) failed: run: KeyError: 'you' (mine, line 10)\n"
     )
@@ -170,6 +181,12 @@ def test_a_verb_that_fails_while_it_runs_is_named_with_the_line(tmp_path: Path) 
     assert traced.endswith(failed)
     assert stepscope(tmp_path, "nothing", "you").stderr.startswith(
         "The plug-in 'nothing' of stepscope-mine 1.2 (stepscope.verbs) failed: TypeError: Greet has no method 'run'\n"
+    )
+    done = stepscope(tmp_path, "odd", "you")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "The plug-in 'odd' of stepscope-mine 1.2 (stepscope.verbs) failed: run: TypeError: it returned str, expected an "
+        "exit code\n",
     )
     refused = stepscope(tmp_path, "greet", "you", STEPSCOPE_LOG="loud")
     assert (refused.returncode, refused.stderr) == (
@@ -212,6 +229,7 @@ def test_a_collector_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 COLLECTORS = """
 from stepscope.profiler.collectors.base import HOST_DEVICE, Collected, Lane, Record
 from stepscope.profiler.collectors.registry import ListedCollector
+from stepscope.summary.errors import UserError
 
 LANE = Lane(HOST_DEVICE, 7, "mine")
 
@@ -225,6 +243,14 @@ class Idle:
 class Start(Idle):
     def start(self, clock):
         raise ValueError("no sensor")
+
+class Refuse(Idle):
+    def start(self, clock):
+        raise UserError("there is no sensor here")
+
+class Half:
+    def start(self, clock):
+        pass
 
 class Stop(Idle):
     def stop(self):
@@ -246,6 +272,9 @@ start, stop, lists, times, facts = (
     ListedCollector(each.__name__.lower(), "x", f"mine:{each.__name__}") for each in (Start, Stop, Lists, Times, Facts)
 )
 needs = ListedCollector("needs", "x", "mine:Idle", "gone")
+refuse = ListedCollector("refuse", "x", "mine:Refuse")
+half = ListedCollector("half", "x", "mine:Half")
+gone = ListedCollector("gone", "x", "mine:Gone")
 """
 RECORD_EACH = """
 import json, sys
@@ -271,29 +300,34 @@ print(json.dumps({
 
 
 def test_a_collector_that_fails_loses_only_its_own_records(tmp_path: Path) -> None:
-    names = ("start", "stop", "lists", "times", "facts", "needs")
+    names = ("start", "stop", "lists", "times", "facts", "needs", "half", "gone", "refuse")
     write_distribution(tmp_path, {"mine": COLLECTORS}, {"collectors": {name: f"mine:{name}" for name in names}})
     done = run_python(tmp_path, "-c", RECORD_EACH, *names)
     assert done.returncode == 0, done.stderr
     why = {
-        "start": "start: ValueError: no sensor (mine, line 16)",
-        "stop": "stop: RuntimeError: sensor lost (mine, line 20)",
+        "start": "start: ValueError: no sensor (mine, line 17)",
+        "stop": "stop: RuntimeError: sensor lost (mine, line 29)",
         "lists": "stop: TypeError: it returned list, expected Collected",
         "times": "stop: TypeError: records[0].start_ns is 'then', expected int",
         "facts": "stop: TypeError: metadata['sensors'] cannot be JSON: Object of type set is not JSON serializable",
         "needs": "ModuleNotFoundError: it needs the module 'gone', which is not installed",
+        "half": "TypeError: Half has no method 'stop'",
+        "gone": "AttributeError: module 'mine' has no attribute 'Gone'",
     }
     failed = {
         name: f"The plug-in '{name}' of stepscope-mine 1.2 (stepscope.collectors) failed: {each}"
         for name, each in why.items()
     }
+    refused = "the collector 'refuse' cannot record: there is no sensor here"
     # A collector that was asked for by its name must be able to start; one that is only added need not.
-    lost = {name: [True, f"records are lost: {failed[name]}"] for name in names}
+    absent = {name: failed[name] for name in ("start", "needs", "half", "gone")} | {"refuse": refused}
     assert json.loads(done.stdout) == {
-        name: {"start": [failed[name], [True, failed[name]]], "needs": [failed[name]] * 2}.get(name, [lost[name]] * 2)
+        name: [absent[name], [True, absent[name]]]
+        if name in absent
+        else [[True, f"records are lost: {failed[name]}"]] * 2
         for name in names
     }
-    assert done.stderr == "".join(f"{failed[name]}\n" for name in names)
+    assert done.stderr == "".join(f"{each}\n" for each in failed.values())
 
 
 def test_collectors_that_are_given_as_objects_are_named_too(tmp_path: Path) -> None:
@@ -433,6 +467,12 @@ def test_an_analysis_that_cannot_be_is_refused(tmp_path: Path) -> None:
             '"longest_name"',
             '"gpu_idle"',
             "ValueError: the name of the metric 'gpu_idle' is taken by Stepscope: choose another",
+        ),
+        "words": (
+            '"longest_name"',
+            '"longest name"',
+            "ValueError: it has a metric 'longest name', expected lowercase letters, digits and underscores, and no "
+            "word that conditions use",
         ),
         "of_a_step": (
             "columns=(",

@@ -77,8 +77,12 @@ def _prepared(listed: ListedVerb, parser: ArgumentParser) -> Verb:
         if listed.name in _OWN:
             raise
         OTHERS.fail(listed, error)
-        raise UserError(f"{listed.name} cannot be used, because its plug-in failed.") from error
+        raise UserError(_failed(listed.name)) from error
     return verb
+
+
+def _failed(verb: str) -> str:
+    return f"{verb} cannot be used, because its plug-in failed."
 
 
 MEANT: Final = {
@@ -120,6 +124,8 @@ def _is_there(place: str) -> bool:
 def _no_such_verb(word: str) -> str:
     helps = {verb.name: verb.help for verb in all_verbs()}
     meant = MEANT.get(word.lower()) or next(iter(get_close_matches(word.lower(), list(helps), 1)), None)
+    if any(failure.plugin.name == word for failure in OTHERS.known_failures()):
+        return _failed(word)
     lines = [f"{word} is not a verb, and there is no file or folder of that name."]
     if meant is not None:
         lines.append(f"Did you mean: stepscope {meant}   ({helps[meant]})")
@@ -133,7 +139,10 @@ def _no_such_verb(word: str) -> str:
 def _run(arguments: Namespace) -> int:
     chosen: Verb = arguments.chosen
     try:
-        return chosen.run(arguments)
+        code = chosen.run(arguments)
+        if not isinstance(code, int):
+            raise TypeError(f"it returned {type(code).__name__}, expected an exit code")
+        return code
     except UserError:
         raise
     except Exception as error:

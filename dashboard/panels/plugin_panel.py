@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable
-from functools import wraps
+from dataclasses import replace
+from functools import partial, wraps
 from inspect import get_annotations, iscoroutinefunction
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import heavy
 from stepscope.plugins import Extensions, Plugin, PluginFailure
+from stepscope.summary.recognition import Recognizer
 from stepscope.summary.snapshot import Snapshot
 
 FAILURES_ID: Final = "plugin-failures"
@@ -35,13 +37,23 @@ class PluginPanel(Panel):
     def __init__(self, panel: Panel, plugin: Plugin, extensions: Extensions[Panel]) -> None:
         for field in get_annotations(Panel):
             setattr(self, field, getattr(panel, field))
+        safe = tuple(replace(each, knows=partial(self._knows, each)) for each in panel.recognizers)
+        setattr(self, "recognizers", safe)
         self._panel: Final = panel
         self.plugin: Final = plugin
         self._extensions: Final = extensions
+        self._web_failure: PluginFailure | None = None
 
     def report(self, doing: str, error: BaseException) -> PluginFailure:
         """Record what the plug-in failed at."""
         return self._extensions.fail(self.plugin, error, doing)
+
+    def _knows(self, recognizer: Recognizer, beginning: bytes) -> bool:
+        try:
+            return bool(recognizer.knows(beginning))
+        except Exception as error:
+            self.report(f"recognizer {recognizer.name!r}", error)
+            return False
 
     def has_data(self, snapshot: Snapshot) -> bool:
         try:
@@ -51,12 +63,14 @@ class PluginPanel(Panel):
             return False
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
+        if self._web_failure is not None:
+            return _notice(self._web_failure)
         try:
             content = self._panel.layout(snapshot, view)
             # Here rather than with the whole page's answer: content that is not a component then fails alone.
             json.dumps(content, default=_as_json)
         except Exception as error:
-            return html.Div(str(self.report("layout", error)), className="notice plugin-failed", role="alert")
+            return _notice(self.report("layout", error))
         return content
 
     def register(self, app: Dash, live: Live) -> None:
@@ -111,7 +125,7 @@ class PluginPanel(Panel):
         try:
             return PluginFiles(self.name, self.web)
         except (OSError, ValueError) as error:
-            self.report("web", error)
+            self._web_failure = self.report("web", error)
             return None
 
     def told(self, files: PluginFiles | None) -> PluginPage:
@@ -125,6 +139,10 @@ class PluginPanel(Panel):
             "at_start": self.web_at_start,
             "settings": [_facts(setting) for setting in self.settings],
         }
+
+
+def _notice(failure: PluginFailure) -> html.Div:
+    return html.Div(str(failure), className="notice plugin-failed", role="alert")
 
 
 def _as_json(value: Any) -> Any:

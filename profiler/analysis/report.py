@@ -227,6 +227,12 @@ def _check(analysis: Analysis) -> None:
         raise TypeError("its function cannot be called")
     if not all(isinstance(column, Column) for column in analysis.columns):
         raise TypeError("its columns are not all of the type Column")
+    for metric in analysis.metrics:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", metric.name) or metric.name in ("and", "or", "not"):
+            raise ValueError(
+                f"it has a metric {metric.name!r}, expected lowercase letters, digits and underscores, and no word that "
+                "conditions use"
+            )
     taken = [metric.name for metric in analysis.metrics if metric.name in DEFINITIONS]
     if taken:
         raise ValueError(f"the name of the metric {taken[0]!r} is taken by Stepscope: choose another")

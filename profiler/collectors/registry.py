@@ -53,21 +53,30 @@ class _Guarded:
     """A collector of somebody else, whose errors name it, and which returns nothing of another type.
 
     Args:
-        collector: as it was provided.
+        name: what it is called.
+        make: returns the collector as it was provided; called at the start, so that a recording can do without it.
         report: records an error, given what the collector was called for, and returns it as a sentence.
     """
 
-    def __init__(self, collector: Collector, report: Callable[[BaseException, str], object]) -> None:
-        self._collector: Final = collector
+    def __init__(
+        self, name: str, make: Callable[[], Collector], report: Callable[[BaseException, str], object]
+    ) -> None:
+        self._name: Final = name
+        self._make: Final = make
         self._report: Final = report
 
     def start(self, clock: RecordingClock) -> None:
+        doing = ""
         try:
+            self._collector = self._make()
+            check_methods(self._collector, Collector)
+            doing = "start"
             self._collector.start(clock)
-        except UserError:
-            raise
-        except Exception as error:
-            raise UserError(str(self._report(error, "start"))) from error
+        except UserError as error:
+            raise UserError(f"the collector {self._name!r} cannot record: {error}") from error
+        # Third-party modules may do anything when imported, including sys.exit().
+        except (Exception, SystemExit) as error:
+            raise UserError(str(self._report(error, doing))) from error
 
     def stop(self) -> Collected:
         try:
@@ -143,12 +152,13 @@ def make_collector(collector: Collector | str) -> Collector:
     """Return a collector by its name, with its defaults, or a given collector object; others' errors name them.
 
     Raises:
-        UserError: there is no collector with this name, or it is another distribution's and cannot be created.
+        UserError: there is no collector with this name.
     """
     if not isinstance(collector, str):
         if type(collector).__module__.startswith(f"{_HERE}."):
             return collector
-        return _Guarded(collector, partial(_sentence_of, type(collector).__name__))
+        name = type(collector).__name__
+        return _Guarded(name, lambda: collector, partial(_sentence_of, name))
     own = {listed.name: listed for listed in COLLECTORS}
     if collector in own:
         # Do not search for collectors of other distributions in vain.
@@ -157,17 +167,15 @@ def make_collector(collector: Collector | str) -> Collector:
     if collector not in known:
         raise UserError(f"there is no collector {collector!r}. Expected one of: {', '.join(known)}.")
     listed = known[collector]
-    try:
-        if listed.needs and not _is_there(listed.needs):
-            raise ModuleNotFoundError(f"it needs the module {listed.needs!r}, which is not installed")
-        made = listed.make()
-        check_methods(made, Collector)
-    except UserError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise UserError(str(OTHERS.fail(listed, error))) from error
-    return _Guarded(made, partial(OTHERS.fail, listed))
+    return _Guarded(collector, partial(_made, listed), partial(OTHERS.fail, listed))
+
+
+def _made(listed: ListedCollector) -> Collector:
+    if listed.needs and not _is_there(listed.needs):
+        raise ModuleNotFoundError(f"it needs the module {listed.needs!r}, which is not installed")
+    return listed.make()
 
 
 def _sentence_of(name: str, error: BaseException, doing: str) -> str:
-    return f"the collector {name} failed: {doing}: {type(error).__name__}: {error}"
+    words = f"{type(error).__name__}: {error}"
+    return f"the collector {name} failed: {doing}: {words}" if doing else f"the collector {name} failed: {words}"

@@ -96,7 +96,11 @@ def _guarded(plugin: Plugin, reader: TraceReader) -> TraceReader:
             trace = reader.read(data, name, notes, limits)
             if trace is not None and not isinstance(trace, Trace):
                 raise TypeError(f"read() returned {type(trace).__name__}, not a Trace or None")
-        except (TraceError, Cancelled):
+        except TraceError as error:
+            if name in str(error):
+                raise
+            raise TraceError(f"{name} cannot be read. {error}") from error
+        except Cancelled:
             raise
         except Exception as error:
             raise TraceError(f"{name} cannot be read. {OTHERS.fail(plugin, error, 'read')}") from error

@@ -1,5 +1,6 @@
 """All kinds of summaries, of Stepscope and of other distributions, and how values are identified and decoded."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -60,8 +61,11 @@ _NO_KINDS: Final = (ALL_ARRAYS, "summaries", "runs", "files")
 
 
 def _check(kind: Kind) -> None:
-    if not kind.plugin_name or kind.plugin_name in _NO_KINDS:
+    if kind.plugin_name in _NO_KINDS:
         raise ValueError(f"a kind cannot be called {kind.plugin_name!r}")
+    # It is one part of an address.
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", kind.plugin_name):
+        raise ValueError(f"its plugin_name is {kind.plugin_name!r}, expected letters, digits, underscores and hyphens")
     if kind.table is not None and (taken := set(kind.table.columns) & set(POINT_COLUMNS)):
         raise ValueError(f"every table already has a column {min(taken)!r}")
 

@@ -19,6 +19,8 @@ from stepscope.dashboard.panels.plugin_panel import PluginPanel
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.plugins import Extensions, PluginFailure, plugin_failures
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.recognition import Recognizer
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from tests.dashboard.media import NoFollower
 from tests.plugin_distributions import write_distribution
@@ -298,6 +300,46 @@ def test_a_panel_cannot_take_the_place_of_anothers_callback(loaded: Callable[[Pa
     assert reasons(extensions.failures()) == [
         "register: ValueError: the callback of 'a.children' belongs to another panel"
     ]
+
+
+class Hail(Panel):
+    """Recognizes no file, and has an icon that is not allowed."""
+
+    name = "hail"
+    title = "Hail"
+    recognizers = (Recognizer("stones", (".hail",), lambda beginning: 1 // 0 > 0),)
+
+    def __init__(self, web: Path) -> None:
+        self.web = web
+
+
+def test_a_recognizer_that_fails_is_named_and_all_other_files_are_listed(
+    loaded: Callable[[Panel], Extensions[Panel]], tmp_path: Path
+) -> None:
+    (tmp_path / "index.js").touch()
+    panel, extensions = guarded(Hail(tmp_path), loaded)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for name in ("a.hail", "b.hail", "c.snow"):
+        (logs / name).write_text("cold")
+    snow = Recognizer("snow", (".snow",), lambda beginning: True)
+    snapshot = Logdir(str(logs), recognizers=(*panel.recognizers, snow)).update()
+    assert [(each.relative_path.name, each.recognized) for each in snapshot.companions] == [("c.snow", "snow")]
+    assert reasons(extensions.failures()) == [
+        "recognizer 'stones': ZeroDivisionError: integer division or modulo by zero"
+    ]
+
+
+def test_a_panel_whose_files_cannot_be_served_says_so_in_its_tab(
+    loaded: Callable[[Panel], Extensions[Panel]], tmp_path: Path
+) -> None:
+    (tmp_path / "index.js").touch()
+    (tmp_path / "icon.svg").write_text("<svg onload='alert(1)'/>")
+    panel, extensions = guarded(Hail(tmp_path), loaded)
+    assert panel.files() is None
+    [failure] = extensions.failures()
+    assert failure.reason == "web: ValueError: icon.svg must be an SVG image without scripts, of at most 16,384 bytes"
+    assert panel.layout(EMPTY_SNAPSHOT, View()).children == str(failure)
 
 
 class Fog(Panel):

@@ -20,13 +20,16 @@ from tests.plugin_distributions import REPOSITORY, run_python, stepscope, write_
 CHAPTER = "A trace format"
 LANE = Lane("p", "t", 1, 2, "host")
 BROKEN = """
-from stepscope.profiler.traces import TraceReader
+from stepscope.profiler.traces import TraceError, TraceReader
+def refuse(*given):
+    raise TraceError("It has no laps.")
 def fail(*given):
     raise ZeroDivisionError("no time has passed")
 READS = TraceReader(name="reads", about="x", sniff=lambda data: data.startswith(b"reads"), read=fail)
 RETURNS = TraceReader(name="returns", about="y", sniff=lambda data: data.startswith(b"ret"), read=lambda *given: 3)
 SNIFFS = TraceReader(name="sniffs", about="z", sniff=fail, read=fail, suffixes=(".sniffs",))
 GREEDY = TraceReader(name="greedy", about="g", sniff=lambda data: data[:1] in b"{\\ns", read=fail)
+REFUSES = TraceReader(name="refuses", about="r", sniff=lambda data: data.startswith(b"ref"), read=refuse)
 TAKEN = TraceReader(name="chrome", about="c", sniff=fail, read=fail)
 """
 
@@ -43,9 +46,9 @@ def laps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a distribution whose readers all fail, and with files."""
     folder = tmp_path_factory.mktemp("broken")
-    points = {name: f"broken_readers:{name.upper()}" for name in ("reads", "returns", "sniffs", "greedy", "taken")}
+    points = {name: f"broken_readers:{name.upper()}" for name in ("reads", "returns", "sniffs", "greedy", "refuses", "taken")}
     write_distribution(folder, {"broken_readers": BROKEN}, {"trace_readers": points}, "stepscope-broken")
-    for name, text in (("a.reads", "reads"), ("a.returns", "returns"), ("no.sniffs", "nothing")):
+    for name, text in (("a.reads", "reads"), ("a.returns", "returns"), ("no.sniffs", "nothing"), ("a.refuses", "refuses")):
         (folder / name).write_text(text)
     event = {"name": "op", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1}
     (folder / "chrome.json").write_text(json.dumps({"traceEvents": [event]}))
@@ -130,6 +133,14 @@ def test_a_reader_that_fails_is_named(broken: Path, file: str, reason: str) -> N
     assert f"{file} cannot be read. The plug-in" in found.stderr
     assert reason in found.stderr
     assert "Traceback" not in found.stderr
+
+
+def test_a_reader_that_refuses_a_file_need_not_name_it(broken: Path) -> None:
+    found = stepscope(broken, "convert", "a.refuses", "-o", "x.json")
+    assert (found.returncode, found.stderr.splitlines()[-1]) == (
+        2,
+        "stepscope: a.refuses cannot be read. It has no laps.",
+    )
 
 
 def test_no_reader_of_others_takes_what_stepscopes_own_know_and_what_fails_to_look_is_left_out(broken: Path) -> None:

@@ -26,6 +26,7 @@ SHORT = Kind(plugin_name="short", decode=decode, about="x", table=Table({"a": "i
 ODD = Kind(plugin_name="odd", decode=decode, about="x", table=Table({"a": "int"}, lambda rows: [(1 << 70,)]))
 CLIMBING = Kind(plugin_name="climbing", decode=decode, about="x", files=lambda rows: [PayloadFile(b"", "/../../x")])
 TAKEN = Kind(plugin_name="images", decode=decode, about="x")
+SLASH = Kind(plugin_name="a/b", decode=decode, about="x")
 RESERVED = Kind(plugin_name="runs", decode=decode, about="x")
 COLUMN = Kind(plugin_name="column", decode=decode, about="x", table=Table({"step": "int"}, lambda rows: []))
 NOTHING = 3
@@ -115,7 +116,7 @@ print(json.dumps([listed["spectrum"]["enabled"], listed["images"]["enabled"], [e
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a distribution whose kinds all fail, and logs of them."""
     folder = tmp_path_factory.mktemp("broken")
-    names = ("undecoded", "short", "odd", "climbing", "taken", "reserved", "column", "nothing")
+    names = ("undecoded", "short", "odd", "climbing", "taken", "reserved", "slash", "column", "nothing")
     points = {name: f"broken_kinds:{name.upper()}" for name in names} | {"gone": "broken_kinds:GONE"}
     write_distribution(folder, {"broken_kinds": BROKEN}, {"kinds": points}, "stepscope-broken")
     found = run_python(
@@ -172,6 +173,10 @@ def test_what_cannot_be_a_kind_is_named_and_everything_else_goes_on(broken: Path
     for name, reason in (
         ("taken", "ValueError: the name 'images' is taken by Stepscope: choose another"),
         ("reserved", "ValueError: a kind cannot be called 'runs'"),
+        (
+            "slash",
+            "ValueError: its plugin_name is 'a/b', expected letters, digits, underscores and hyphens",
+        ),
         ("column", "ValueError: every table already has a column 'step'"),
         ("nothing", "TypeError: broken_kinds:NOTHING is of the type int, not Kind"),
         ("gone", "AttributeError: module 'broken_kinds' has no attribute 'GONE'"),
