@@ -472,7 +472,7 @@ def test_an_analysis_that_cannot_be_is_refused(tmp_path: Path) -> None:
             '"longest_name"',
             '"longest name"',
             "ValueError: it has a metric 'longest name', expected lowercase letters, digits and underscores, and no "
-            "word that conditions use",
+            "word of conditions",
         ),
         "of_a_step": (
             "columns=(",

@@ -35,10 +35,11 @@ class PluginPanel(Panel):
     """
 
     def __init__(self, panel: Panel, plugin: Plugin, extensions: Extensions[Panel]) -> None:
+        guarded = {
+            "recognizers": tuple(replace(each, knows=partial(self._knows, each)) for each in panel.recognizers),
+        }
         for field in get_annotations(Panel):
-            setattr(self, field, getattr(panel, field))
-        safe = tuple(replace(each, knows=partial(self._knows, each)) for each in panel.recognizers)
-        setattr(self, "recognizers", safe)
+            setattr(self, field, guarded.get(field, getattr(panel, field)))
         self._panel: Final = panel
         self.plugin: Final = plugin
         self._extensions: Final = extensions

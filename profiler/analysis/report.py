@@ -230,8 +230,8 @@ def _check(analysis: Analysis) -> None:
     for metric in analysis.metrics:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", metric.name) or metric.name in ("and", "or", "not"):
             raise ValueError(
-                f"it has a metric {metric.name!r}, expected lowercase letters, digits and underscores, and no word that "
-                "conditions use"
+                f"it has a metric {metric.name!r}, expected lowercase letters, digits and underscores, and no word of "
+                "conditions"
             )
     taken = [metric.name for metric in analysis.metrics if metric.name in DEFINITIONS]
     if taken:
