@@ -185,8 +185,8 @@ def test_a_verb_that_fails_while_it_runs_is_named_with_the_line(tmp_path: Path) 
     done = stepscope(tmp_path, "odd", "you")
     assert (done.returncode, done.stderr) == (
         1,
-        "The plug-in 'odd' of stepscope-mine 1.2 (stepscope.verbs) failed: run: TypeError: it returned str, expected an "
-        "exit code\n",
+        "The plug-in 'odd' of stepscope-mine 1.2 (stepscope.verbs) failed: run: TypeError: it returned str, expected "
+        "an exit code\n",
     )
     refused = stepscope(tmp_path, "greet", "you", STEPSCOPE_LOG="loud")
     assert (refused.returncode, refused.stderr) == (

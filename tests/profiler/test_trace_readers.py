@@ -46,10 +46,12 @@ def laps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a distribution whose readers all fail, and with files."""
     folder = tmp_path_factory.mktemp("broken")
-    points = {name: f"broken_readers:{name.upper()}" for name in ("reads", "returns", "sniffs", "greedy", "refuses", "taken")}
+    names = ("reads", "returns", "sniffs", "greedy", "refuses", "taken")
+    points = {name: f"broken_readers:{name.upper()}" for name in names}
     write_distribution(folder, {"broken_readers": BROKEN}, {"trace_readers": points}, "stepscope-broken")
-    for name, text in (("a.reads", "reads"), ("a.returns", "returns"), ("no.sniffs", "nothing"), ("a.refuses", "refuses")):
-        (folder / name).write_text(text)
+    for kind in ("reads", "returns", "refuses"):
+        (folder / f"a.{kind}").write_text(kind)
+    (folder / "no.sniffs").write_text("nothing")
     event = {"name": "op", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1}
     (folder / "chrome.json").write_text(json.dumps({"traceEvents": [event]}))
     node = NodeExecStats(node_name="op", all_start_micros=1, all_end_rel_micros=2)
