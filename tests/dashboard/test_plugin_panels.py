@@ -309,15 +309,13 @@ class Hail(Panel):
     title = "Hail"
     recognizers = (Recognizer("stones", (".hail",), lambda beginning: 1 // 0 > 0),)
 
-    def __init__(self, web: Path) -> None:
-        self.web = web
-
 
 def test_a_recognizer_that_fails_is_named_and_all_other_files_are_listed(
-    loaded: Callable[[Panel], Extensions[Panel]], tmp_path: Path
+    loaded: Callable[[Panel], Extensions[Panel]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "index.js").touch()
-    panel, extensions = guarded(Hail(tmp_path), loaded)
+    monkeypatch.setattr(Hail, "web", tmp_path)
+    panel, extensions = guarded(Hail(), loaded)
     logs = tmp_path / "logs"
     logs.mkdir()
     for name in ("a.hail", "b.hail", "c.snow"):
@@ -331,11 +329,12 @@ def test_a_recognizer_that_fails_is_named_and_all_other_files_are_listed(
 
 
 def test_a_panel_whose_files_cannot_be_served_says_so_in_its_tab(
-    loaded: Callable[[Panel], Extensions[Panel]], tmp_path: Path
+    loaded: Callable[[Panel], Extensions[Panel]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "index.js").touch()
     (tmp_path / "icon.svg").write_text("<svg onload='alert(1)'/>")
-    panel, extensions = guarded(Hail(tmp_path), loaded)
+    monkeypatch.setattr(Hail, "web", tmp_path)
+    panel, extensions = guarded(Hail(), loaded)
     assert panel.files() is None
     [failure] = extensions.failures()
     assert failure.reason == "web: ValueError: icon.svg must be an SVG image without scripts, of at most 16,384 bytes"
