@@ -9,6 +9,8 @@ from typing import Final
 import stepscope
 
 _ROOT: Final = str(Path(stepscope.__file__).resolve().parents[1])
+IGNORE_INTERRUPTS: Final = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+"""The beginning of the code of a process that ends with its parent: Ctrl+C goes to all processes of a terminal."""
 _PATH: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from stepscope.summary.child_process import python_command
+from stepscope.summary.child_process import IGNORE_INTERRUPTS, python_command
 from stepscope.summary.storage import is_address
 
 if TYPE_CHECKING:
@@ -21,11 +21,7 @@ _LEAST_FOLDERS: Final = 1_000
 """Number of folders from which the process pays off; it has its own loops and libraries to load."""
 _MOST_LISTED: Final = 64
 """Maximum folders that are listed to find out."""
-_CODE: Final = (
-    # Ctrl+C goes to all processes of a terminal; this one ends with the server.
-    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-    "from stepscope.summary.first_reader import main; main(*sys.argv[1:])"
-)
+_CODE: Final = f"{IGNORE_INTERRUPTS}from stepscope.summary.first_reader import main; main(*sys.argv[1:])"
 _log: Final = logging.getLogger(__name__)
 
 

@@ -8,7 +8,9 @@ from typing import Final
 
 from stepscope.summary.errors import UserError
 
-_DISTRIBUTIONS: Final[Mapping[str, str]] = MappingProxyType({"PIL": "Pillow", "av": "PyAV", "sklearn": "scikit-learn"})
+_DISTRIBUTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {"PIL": "Pillow", "av": "PyAV", "backports": "backports.zstd", "sklearn": "scikit-learn"}
+)
 """Names by which packages are installed, if they differ from the import names."""
 
 

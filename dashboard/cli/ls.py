@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -20,6 +21,7 @@ from stepscope.dashboard.cli.reading import (
     read_logdir,
     standard_output,
 )
+from stepscope.dashboard.cli.text_tables import LEAST_TEXT, column_parts
 from stepscope.dashboard.server.numbers import count, file_size, json_number
 from stepscope.summary.errors import UserError
 from stepscope.summary.snapshot import Snapshot
@@ -40,6 +42,8 @@ _RUN_COLUMNS: Final = (
 )
 _TAG_COLUMNS: Final = ("run", "tag", "kind", "points", "last_step", "start", "duration", "superseded", "writers")
 
+_NAMES: Final = ("run", "tag")
+"""Columns of any width, whose texts take several lines if a terminal is too narrow for them."""
 _USUAL: Final[Mapping[str, int]] = MappingProxyType({"superseded": 0, "writers": 1, "damages": 0})
 """Columns that a terminal shows only if they contain another value than this one."""
 
@@ -83,7 +87,9 @@ class ListRunsVerb:
             elif not sys.stdout.isatty():
                 stream.write(_lines(rows, columns).encode())
             elif rows:
-                Console(highlight=False).print(_table(rows, columns))
+                console = Console(highlight=False)
+                for number, table in enumerate(_tables(rows, columns, console.width)):
+                    console.print(*([""] if number else []), table, sep="\n")
         return 0
 
 
@@ -119,22 +125,35 @@ def _lines(rows: Sequence[Row], columns: Sequence[str]) -> str:
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def _table(rows: Sequence[Row], columns: Sequence[str]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
+def _tables(rows: Sequence[Row], columns: Sequence[str], width: int) -> list[Table]:
+    """Return the table, in several parts if a line cannot hold all columns; each part begins with the run."""
     shown = [column for column in columns if any(row[column] != _USUAL.get(column) for row in rows)]
+    cells = {column: [_cell(row[column], column) for row in rows] for column in shown}
+    least = []
     for column in shown:
-        if column in ("run", "tag", "kind"):
-            table.add_column(column, overflow="fold")
+        longest = max(cell_len(column), *(cell.cell_len for cell in cells[column]))
+        least.append(min(longest, LEAST_TEXT) if column in _NAMES else longest)
+    return [
+        _table({shown[each]: cells[shown[each]] for each in part}, [least[each] for each in part])
+        for part in column_parts(least, width)
+    ]
+
+
+def _table(cells: Mapping[str, Sequence[Text]], least: Sequence[int]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column, size in zip(cells, least, strict=True):
+        if column in _NAMES:
+            table.add_column(column, overflow="fold", min_width=size)
         else:
-            table.add_column(column.replace("_", " "), justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(
-            *(
-                Text(_shown(row[column], column), style="red" if row[column] != _USUAL.get(column, row[column]) else "")
-                for column in shown
-            )
-        )
+            is_word = column == "kind"
+            table.add_column(column.replace("_", " "), justify="left" if is_word else "right", no_wrap=True)
+    for row in zip(*cells.values(), strict=True):
+        table.add_row(*row)
     return table
+
+
+def _cell(value: Any, column: str) -> Text:
+    return Text(_shown(value, column), style="red" if value != _USUAL.get(column, value) else "")
 
 
 def _shown(value: Any, column: str) -> str:

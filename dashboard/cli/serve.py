@@ -90,7 +90,7 @@ class ServeVerb:
         parser.add_argument(
             "--no-cache",
             action="store_true",
-            help="do not write the cache that speeds up the next start",
+            help="neither read nor write the cache that speeds up starts",
         )
         parser.add_argument(
             "--index",

@@ -47,7 +47,7 @@ def table_parts(columns: Sequence[TextColumn], width: int) -> list[Part]:
     ]
     return [
         _lines([columns[i] for i in part], [titles[i] for i in part], _fitted(part, wide, least, width))
-        for part in _parts(least, width)
+        for part in column_parts(least, width)
     ]
 
 
@@ -58,8 +58,8 @@ def _title(column: TextColumn) -> list[str]:
     return textwrap.wrap(column.title, max(1, size), break_long_words=False) or [""]
 
 
-def _parts(least: Sequence[int], width: int) -> list[list[int]]:
-    """Return which columns each part has."""
+def column_parts(least: Sequence[int], width: int) -> list[list[int]]:
+    """Return which columns each part of a table has, given their minimum widths; each part has the first."""
     parts = [[0]]
     for column in range(1, len(least)):
         taken = sum(least[each] + GAP for each in parts[-1])

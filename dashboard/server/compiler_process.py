@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from stepscope.dashboard.server.warm_up import GROUPS
-from stepscope.summary.child_process import python_command
+from stepscope.summary.child_process import IGNORE_INTERRUPTS, python_command
 from stepscope.summary.kernels import Group
 
 _LEAST_SHARE: Final = 0.5
 """Share of a processor's time; a process that gets less is held up by other work on the machine."""
 _COMPILE: Final = (
-    "import sys; from stepscope.dashboard.server import warm_up; warm_up.compile_for_a_server(sys.argv[1:])"
+    f"{IGNORE_INTERRUPTS}from stepscope.dashboard.server import warm_up; warm_up.compile_for_a_server(sys.argv[1:])"
 )
 # Priority is lowered first: even the imports would hold up a user who waits for the first page.
-_COMPILE_LAST: Final = f"from stepscope.dashboard.embeddings.worker import lower_priority; lower_priority(); {_COMPILE}"
+_COMPILE_LAST: Final = (
+    f"{IGNORE_INTERRUPTS}from stepscope.dashboard.embeddings.worker import lower_priority; lower_priority(); {_COMPILE}"
+)
 _log: Final = logging.getLogger(__name__)
 
 

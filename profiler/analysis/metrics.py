@@ -150,7 +150,7 @@ def _definitions() -> dict[str, _Definition]:
         "critical_path_explained": _Definition("percent", "share of the trace that the critical path explains", "path"),
         "critical_path_host": _Definition("percent", "share of the trace in which host work is critical", "path"),
         "critical_path_device": _Definition("percent", "share of the trace in which device work is critical", "path"),
-        "losses": _Definition("count", "events of the file that were skipped or clipped", "losses"),
+        "losses": _Definition("count", "events of the file that were skipped or altered", "losses"),
     }
     return found
 

@@ -102,11 +102,13 @@ def test_json_has_seconds(logdir: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert fast["damages"] == 1
 
 
-def terminal_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, logdir: Path) -> list[str]:
+def terminal_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, logdir: Path, *options: str, width: int = 100
+) -> list[str]:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "xterm")
-    main(["ls", "--logdir", str(logdir)])
+    main(["ls", "--logdir", str(logdir), *options])
     out = capsys.readouterr().out
     assert "\x1b[2J" not in out
     return [line.rstrip() for line in Text.from_ansi(out).plain.splitlines()]
@@ -122,6 +124,39 @@ def test_a_terminal_gets_aligned_columns_and_units(
         f"slow         2       3        200  2023-11-15 00:13   1:02:04    {sizes[0]} B        0",
         f"fast         1       1          1  2023-11-15 00:13   0:00:00     {sizes[1]} B        1",
         "s\\x1b[2J     1   1,500      1,499  2027-01-15 10:00   0:00:00  64.4 kB        0",
+    ]
+
+
+def test_a_narrow_terminal_gets_the_columns_in_parts_with_the_runs_before_each(
+    logdir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = [(logdir / run / "events.out.tfevents.1").stat().st_size for run in ("slow", "fast")]
+    assert terminal_lines(capsys, monkeypatch, logdir, width=60) == [
+        "run   tags  points  last step             start  duration",
+        "slow     2       3        200  2023-11-15 00:13   1:02:04",
+        "fast     1       1          1  2023-11-15 00:13   0:00:00",
+        "",
+        "run    size  damages",
+        f"slow  {sizes[0]} B        0",
+        f"fast   {sizes[1]} B        1",
+    ]
+    (logdir / "slow").rename(logdir / ("slow_" * 8))
+    assert terminal_lines(capsys, monkeypatch, logdir, "--tags", "--sort", "tag", width=50) == [
+        "run               tag   kind     points  last step",
+        "slow_slow_slow_s  acc   scalars       1          1",
+        "low_slow_slow_sl",
+        "ow_slow_",
+        "slow_slow_slow_s  loss  scalars       2        200",
+        "low_slow_slow_sl",
+        "ow_slow_",
+        "fast              loss  scalars       1          1",
+        "",
+        "run                                start  duration",
+        "slow_slow_slow_slow_sl  2023-11-15 01:15   0:00:00",
+        "ow_slow_slow_slow_",
+        "slow_slow_slow_slow_sl  2023-11-15 00:13   0:01:00",
+        "ow_slow_slow_slow_",
+        "fast                    2023-11-15 00:13   0:00:00",
     ]
 
 

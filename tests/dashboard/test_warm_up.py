@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CODE = """
 from stepscope.dashboard.server.compiler_process import compile_beside, hold_back
 from stepscope.dashboard.curves import smoothing
@@ -41,6 +43,35 @@ def test_a_process_that_is_held_up_is_replaced_when_somebody_waits(tmp_path: Pat
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", HELD_UP], env=environment, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("True True False\n", "")
+
+
+STOPPED = """
+import signal, time
+from pathlib import Path
+from stepscope.dashboard.server.compiler_process import compile_beside, hold_back
+from stepscope.dashboard.curves import smoothing
+import psutil
+compile_beside(hold_back([smoothing.KERNELS]))
+(child,) = psutil.Process().children()
+until = time.monotonic() + 200
+
+def ignored():
+    return int(Path(f"/proc/{child.pid}/status").read_text().split("SigIgn:")[1].split()[0], 16)
+
+while not ignored() & 1 << signal.SIGINT - 1:
+    assert time.monotonic() < until
+    time.sleep(0.01)
+child.send_signal(signal.SIGINT)
+print(smoothing.KERNELS.wait(200), smoothing.KERNELS.compiled)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="which signals a process ignores is in /proc")
+def test_ctrl_c_is_left_to_the_server(tmp_path: Path) -> None:
+    """A terminal sends it to both, and the process that compiles printed a hundred lines of tracebacks."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", STOPPED], env=environment, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("True True\n", "")
 
 
 EVERY_LOOP = """
