@@ -60,7 +60,7 @@ def test_every_kind_is_logged_and_read_and_a_loop_profiled_with_what_core_depend
         ("from stepscope.summary.safe_regex import Pattern; Pattern('x')", "Searching by a pattern needs regex"),
         pytest.param(
             "import stepscope.profiler.traces",
-            "Reading traces needs backports",
+            "Reading traces needs backports.zstd",
             marks=pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python itself unpacks zstd"),
         ),
         ("import stepscope.profiler.analysis.longest_path", "Reading and analyzing traces needs numba"),

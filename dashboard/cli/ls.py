@@ -89,7 +89,9 @@ class ListRunsVerb:
             elif rows:
                 console = Console(highlight=False)
                 for number, table in enumerate(_tables(rows, columns, console.width)):
-                    console.print(*([""] if number else []), table, sep="\n")
+                    if number:
+                        console.print()
+                    console.print(table)
         return 0
 
 
