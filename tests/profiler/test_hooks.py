@@ -248,7 +248,9 @@ class NoDevice:
 
 def test_a_collector_that_cannot_record_costs_the_steps_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     train(ProfilerHook(save_steps=1, output_dir=tmp_path, collectors=[NoDevice()]), 3)
-    assert caplog.messages == [f"step {step} is not recorded: there is no device" for step in (1, 2)]
+    assert caplog.messages == [
+        f"step {step} is not recorded: the collector 'NoDevice' cannot record: there is no device" for step in (1, 2)
+    ]
     assert timelines(tmp_path) == {}
 
 
