@@ -17,6 +17,7 @@ from stepscope.debug.torch_operations import Made
 from stepscope.summary.debugger.model import Observations
 
 Compiled = Literal["outside", "eager"]
+is_compiling: Final = torch.compiler.is_compiling
 _HOOKED_STEP: Final = torch.optim.Optimizer.profile_hook_step(lambda: None).__code__
 """The code that calls the hooks of an optimizer's step, in every class that has a ``step`` of its own."""
 _transformation: Final[Callable[[], Any]] = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: None)
@@ -118,11 +119,40 @@ def is_transformed() -> bool:
     return _transformation() is not None
 
 
-def is_nested_step(optimizer: torch.optim.Optimizer) -> bool:
-    """Return whether a hook is called for a step within a step of the optimizer: of its parent class, for example."""
-    if torch.compiler.is_compiling():
-        # Stacks cannot be compiled: each attempt would warn the program.
-        return False
+class StepNesting:
+    """Tells a step of an optimizer from one within it, of its parent class, for example.
+
+    Each hook of the optimizer's steps must call it.
+    """
+
+    def __init__(self) -> None:
+        self._begun = 0
+
+    def begins(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Return whether the step that begins is within another."""
+        if is_compiling():
+            # Neither counts nor stacks can be compiled: each attempt would warn the program.
+            return False
+        self._begun += 1
+        return self._begun > 1 and self._is_nested(optimizer, 1)
+
+    def ends(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Return whether the step that ends is within another."""
+        if is_compiling():
+            return False
+        self._begun -= 1
+        return self._begun != 0 and self._is_nested(optimizer, 0)
+
+    def _is_nested(self, optimizer: torch.optim.Optimizer, otherwise: int) -> bool:
+        """Return what the stack tells, as a step that raised an error never ended; correct the count if it is wrong."""
+        if not _is_within_step(optimizer):
+            self._begun = otherwise
+            return False
+        return True
+
+
+def _is_within_step(optimizer: torch.optim.Optimizer) -> bool:
+    """Return whether the calling hook is called for a step within a step of the optimizer."""
     running = 0
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and running < 2:

@@ -34,9 +34,9 @@ from stepscope.debug.torch_operations import Operation, Operations
 from stepscope.debug.torch_step import (
     Detail,
     Step,
+    StepNesting,
     TorchOptions,
     is_measurable,
-    is_nested_step,
     is_transformed,
     tensors_in,
 )
@@ -76,6 +76,7 @@ class TorchWatcher(Watcher):
         self._optimizer: weakref.ref[torch.optim.Optimizer] | None = (
             None if options.optimizer is None else weakref.ref(options.optimizer)
         )
+        self._nesting: Final = StepNesting()
         self._counts_steps = False
         """Whether the program calls `step` itself."""
         self._is_caught = False
@@ -212,7 +213,7 @@ class TorchWatcher(Watcher):
         running, step = self._running, self._step
         if running is not None:
             self._observe_parameters(running)
-        self._let_step_go()
+            self._let_step_go()
         self._step += 1
         if self._live.is_on:
             self._live.end(step)
@@ -485,19 +486,21 @@ class TorchWatcher(Watcher):
     # --- the optimizer ---------------------------------------------------------------------------------------------
 
     def _is_ours(self, optimizer: torch.optim.Optimizer) -> bool:
-        if is_nested_step(optimizer):
-            return False
-        if self.optimizer is None:
+        known = self.optimizer
+        if known is None:
             # There is none yet, or it is gone, as in a program that makes a new one for a second part.
             held = (id(p) for group in optimizer.param_groups for p in group["params"])
             if not any(number in self._all_parameters for number in held):
                 return False
             self._optimizer = weakref.ref(optimizer)
-        return self.optimizer is optimizer
+            return True
+        return known is optimizer
 
     def _before_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> Any:
+        if not self._is_ours(optimizer) or self._nesting.begins(optimizer):
+            return None
         running = self._running
-        if running is None or not self._is_ours(optimizer):
+        if running is None:
             return None
         name = type(optimizer).__name__
         self._before = {}
@@ -565,11 +568,12 @@ class TorchWatcher(Watcher):
         self._in_update = optimizer
 
     def _after_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        if not self._is_ours(optimizer):
+        if not self._is_ours(optimizer) or self._nesting.ends(optimizer):
             return
-        self._observe_updates()
-        if self._running is not None and self._options.optimizer_state:
-            self._observe_state(optimizer)
+        if self._running is not None:
+            self._observe_updates()
+            if self._options.optimizer_state:
+                self._observe_state(optimizer)
         if not self._counts_steps and not self._is_caught:
             self.end()
 

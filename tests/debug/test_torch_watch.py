@@ -7,6 +7,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -417,6 +418,37 @@ def test_a_step_that_calls_that_of_its_parent_class_is_one_step(tmp_path: Path) 
         ("update", 0, -0.5),
         ("parameter", 1, 3.5),
         ("backward", 1, 2.0),
+        ("update", 1, -1.0),
+    ]
+
+
+def test_steps_that_raised_and_steps_within_steps_do_not_change_what_a_step_is(tmp_path: Path) -> None:
+    class Trying(torch.optim.SGD):  # type: ignore[misc]
+        def step(self, closure: Any = None) -> Any:
+            with suppress(FloatingPointError):
+                super().step(fail)
+            return super().step(closure)
+
+    def fail() -> Any:
+        raise FloatingPointError
+
+    def fail_otherwise() -> Any:
+        raise ZeroDivisionError
+
+    model = times_four()
+    optimizer = Trying(model.parameters(), 0.5)
+    torch.optim.SGD(model.parameters(), 0.5)
+    with debug.watch(model, tmp_path, every=1, rules=[], include="weight", gradients=False):
+        for x in (1.0, 2.0):
+            optimizer.zero_grad()
+            model(torch.full((1, 1), x)).sum().backward()
+            with pytest.raises(ZeroDivisionError):
+                optimizer.step(fail_otherwise)
+            optimizer.step()
+    assert observed_means(recorded(tmp_path), "weight") == [
+        ("parameter", 0, 4.0),
+        ("update", 0, -0.5),
+        ("parameter", 1, 3.5),
         ("update", 1, -1.0),
     ]
 
