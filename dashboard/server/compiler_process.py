@@ -13,13 +13,9 @@ from stepscope.summary.kernels import Group
 
 _LEAST_SHARE: Final = 0.5
 """Share of a processor's time; a process that gets less is held up by other work on the machine."""
-_COMPILE: Final = (
-    f"{IGNORE_INTERRUPTS}from stepscope.dashboard.server import warm_up; warm_up.compile_for_a_server(sys.argv[1:])"
-)
+_COMPILE: Final = "from stepscope.dashboard.server import warm_up; warm_up.compile_for_a_server(sys.argv[1:])"
 # Priority is lowered first: even the imports would hold up a user who waits for the first page.
-_COMPILE_LAST: Final = (
-    f"{IGNORE_INTERRUPTS}from stepscope.dashboard.embeddings.worker import lower_priority; lower_priority(); {_COMPILE}"
-)
+_COMPILE_LAST: Final = f"from stepscope.dashboard.embeddings.worker import lower_priority; lower_priority(); {_COMPILE}"
 _log: Final = logging.getLogger(__name__)
 
 
@@ -97,7 +93,7 @@ class CompilerProcess:
         self._began = time.monotonic()
         try:
             self._process = subprocess.Popen(
-                python_command(code, *names), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                python_command(IGNORE_INTERRUPTS + code, *names), stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
         except OSError as error:
             _log.warning("Code is compiled only when it is needed: no process could be started for it (%s).", error)
