@@ -40,6 +40,8 @@ REGISTRIES: Final[Mapping[str, str]] = {
 """Location of the `Extensions` of each group, which are imported only when all groups are requested."""
 SWITCH: Final = "STEPSCOPE_PLUGINS"
 """Environment variable; the value 0 disables the search for plug-ins."""
+ERRORS_OF_OTHERS: Final = (Exception, SystemExit)
+"""What code of other distributions is expected to raise when it fails: it may do anything, including sys.exit()."""
 _MOST_FAILURES: Final = 100
 """Maximum number of failures recorded per group, in case a plug-in fails with a different message each time."""
 _LOG: Final = logging.getLogger("stepscope")
@@ -85,6 +87,7 @@ class Extensions(Generic[Record]):
         taken: Callable[[], Collection[str]],
         check: Callable[[Record], None] = lambda record: None,
         about_of: Callable[[Record], str] = lambda record: "",
+        alone_in: Callable[[Record], Collection[str]] = lambda record: (),
     ) -> None:
         """Keep the arguments; the search for plug-ins comes later.
 
@@ -95,6 +98,7 @@ class Extensions(Generic[Record]):
             taken: returns the names of Stepscope's own records.
             check: raises an exception, with a sentence as its message, if a record is invalid.
             about_of: returns a description of a record, in one line.
+            alone_in: returns what a record has besides its name that no other plug-in may have too, in words.
         """
         self.group = group
         self._type = type_
@@ -102,6 +106,7 @@ class Extensions(Generic[Record]):
         self._taken = taken
         self._check = check
         self._about_of = about_of
+        self._alone_in = alone_in
         self._lock = Lock()
         self._loaded: tuple[tuple[Plugin, Record], ...] | None = None
         self._failures: tuple[PluginFailure, ...] = ()
@@ -165,19 +170,18 @@ class Extensions(Generic[Record]):
         return found
 
     def _load(self) -> None:
-        owners = dict.fromkeys(self._taken(), "Stepscope")
+        owners = {_named(name): "Stepscope" for name in self._taken()}
         good, bad = [], []
         for plugin in found(self.group):
             try:
                 record = self._record(plugin, owners)
-            # Third-party modules may do anything when imported, including sys.exit().
-            except (Exception, SystemExit) as error:
+            except ERRORS_OF_OTHERS as error:
                 failure = PluginFailure(plugin, _sentence(error, plugin))
                 _LOG.debug("the plug-in %r", plugin.name, exc_info=error)
                 _LOG.warning("%s", failure)
                 bad.append(failure)
             else:
-                owners[self._name_of(record)] = plugin.distribution
+                owners |= dict.fromkeys(self._owned(record), plugin.distribution)
                 good.append((plugin, record))
         self._loaded, self._failures = tuple(good), tuple(bad)
 
@@ -192,10 +196,13 @@ class Extensions(Generic[Record]):
             raise TypeError(f"{place} is of the type {type(record).__name__}, not {type_name}")
         check_fields(record, self._type)
         self._check(record)
-        name = self._name_of(record)
-        if name in owners:
-            raise ValueError(f"the name {name!r} is taken by {owners[name]}: choose another")
+        for owned in self._owned(record):
+            if owned in owners:
+                raise ValueError(f"{owned} is taken by {owners[owned]}: choose another")
         return record
+
+    def _owned(self, record: Record) -> tuple[str, ...]:
+        return (_named(self._name_of(record)), *self._alone_in(record))
 
 
 _GROUPS_IN_USE: Final[dict[str, Extensions[Any]]] = {}
@@ -249,6 +256,10 @@ def _is_any_in(_path: tuple[str, ...]) -> bool:
     from importlib.metadata import entry_points
 
     return not entry_points().groups.isdisjoint(f"stepscope.{group}" for group in GROUPS)
+
+
+def _named(name: str) -> str:
+    return f"the name {name!r}"
 
 
 def _sentence(error: BaseException, plugin: Plugin) -> str:

@@ -3,7 +3,8 @@
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Final, Literal, Union, get_args, get_origin
@@ -43,6 +44,21 @@ def check_methods(made: object, protocol: type) -> None:
     for name in (name for name, each in vars(protocol).items() if inspect.isfunction(each) and name[0] != "_"):
         if not callable(getattr(made, name, None)):
             raise TypeError(f"{type(made).__name__} has no method {name!r}")
+
+
+def check_distinct(what: str, names: Iterable[str]) -> None:
+    """Check that no two parts of a record have the same name.
+
+    Args:
+        what: the parts, in the plural, such as "columns".
+        names: the name of each.
+
+    Raises:
+        ValueError: two have; the message is one sentence.
+    """
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"two {what} are named {twice!r}")
 
 
 def check_place(path: str) -> None:

@@ -437,17 +437,24 @@ def test_an_analysis_is_one_file_and_one_line(tmp_path: Path) -> None:
     assert "  letters  stepscope-mine 1.2  how long names are\n" in listed
 
 
-def test_an_analysis_that_breaks_is_named_and_the_others_are_made(tmp_path: Path) -> None:
-    broken = ANALYSIS.replace("facts.trace.names", "facts.gone")
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        ("facts.gone", "AttributeError: 'Facts' object has no attribute 'gone'"),
+        ("exit('no license')", "SystemExit: no license"),
+    ],
+)
+def test_an_analysis_that_breaks_is_named_and_the_others_are_made(tmp_path: Path, names: str, reason: str) -> None:
+    broken = ANALYSIS.replace("facts.trace.names", names)
     write_distribution(tmp_path, {"mine": broken}, {"analyses": {"letters": "mine:ANALYSIS"}})
     path = trace_in(tmp_path)
-    said = (
-        "The plug-in 'letters' of stepscope-mine 1.2 (stepscope.analyses) failed: "
-        "AttributeError: 'Facts' object has no attribute 'gone' (mine, line 7)\n"
-    )
-    alone = stepscope(tmp_path, "analyze", path, "--table", "letters")
-    assert alone.returncode == 2
-    assert alone.stderr == f"{said}stepscope: --table letters cannot be made, because its plug-in failed.\n"
+    said = f"The plug-in 'letters' of stepscope-mine 1.2 (stepscope.analyses) failed: {reason} (mine, line 7)\n"
+    requested = stepscope(tmp_path, "analyze", path, "--table", "letters", "--table", "slices")
+    assert requested.returncode == 2
+    assert requested.stderr == f"{said}stepscope: --table letters cannot be made, because its plug-in failed.\n"
+    assert "\nslices\n" in requested.stdout
+    alone = stepscope(tmp_path, "analyze", path, "--table", "letters", "--json")
+    assert (alone.returncode, json.loads(alone.stdout)["traces"][0]["tables"]) == (2, {})
     every = stepscope(tmp_path, "analyze", path, "--table", "all", "--json")
     assert every.returncode == 0
     assert said in every.stderr
@@ -474,6 +481,21 @@ def test_an_analysis_that_cannot_be_is_refused(tmp_path: Path) -> None:
             "ValueError: it has a metric 'longest name', expected lowercase letters, digits and underscores, and no "
             "word of conditions",
         ),
+        "same_columns": (
+            'Column("took_ns", "How long")',
+            'Column("name", "How long")',
+            "ValueError: two columns are named 'name'",
+        ),
+        "same_metrics": (
+            "metrics=(",
+            "metrics=(MetricDefinition('longest_name', 'count', 'x'), ",
+            "ValueError: two metrics are named 'longest_name'",
+        ),
+        "of_another": (
+            '"letters",\n',
+            '"others",\n',
+            "ValueError: the metric 'longest_name' is taken by stepscope-mine 1.2: choose another",
+        ),
         "of_a_step": (
             "columns=(",
             "of='step', columns=(",
@@ -481,7 +503,8 @@ def test_an_analysis_that_cannot_be_is_refused(tmp_path: Path) -> None:
         ),
     }
     modules = {name: ANALYSIS.replace(old, new) for name, (old, new, _) in refused.items()}
-    write_distribution(tmp_path, modules, {"analyses": {name: f"{name}:ANALYSIS" for name in modules}})
+    points = {name: f"{name}:ANALYSIS" for name in modules}
+    write_distribution(tmp_path, modules | {"mine": ANALYSIS}, {"analyses": {"letters": "mine:ANALYSIS"} | points})
     told = re.findall(r"^  (\S+) .*failed: (.*)$", stepscope(tmp_path, "plugins").stdout, re.MULTILINE)
     assert dict(told) == {name: reason for name, (_, _, reason) in refused.items()}
 
@@ -525,6 +548,10 @@ FIGURE = Analysis(
     "figure", "another figure", lambda facts: pl.DataFrame({"n": [1]}), (Column("n", "x"),),
     metrics=(MetricDefinition("largest", "count", "x"),), figures=lambda facts: {"smallest": 1},
 )
+TEXT = Analysis(
+    "text", "a figure that is a text", lambda facts: pl.DataFrame({"n": [1]}), (Column("n", "x"),),
+    metrics=(MetricDefinition("written", "count", "x"),), figures=lambda facts: {"written": "7"},
+)
 """
 CARDS = """
 import json, sys
@@ -553,23 +580,27 @@ print(json.dumps([
 
 
 def test_the_profile_page_shows_any_table_and_names_those_that_it_cannot_show(tmp_path: Path) -> None:
-    points = {"analyses": {name.lower(): f"mine:{name}" for name in ("WORDS", "ONE", "OTHER", "FIGURE")}}
+    points = {"analyses": {name.lower(): f"mine:{name}" for name in ("WORDS", "ONE", "OTHER", "FIGURE", "TEXT")}}
     write_distribution(tmp_path, {"mine": OTHER_TABLES}, points)
     (tmp_path / "logs").mkdir()
     path = trace_in(tmp_path / "logs")
     done = run_python(tmp_path, "-c", CARDS, str(tmp_path / "logs"))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [
-        [["n"], ["n"], ["a", "b"]],
+        [["n"], ["n"], ["n"], ["a", "b"]],
         [
             "Another column: The plug-in 'other' of stepscope-mine 1.2 (stepscope.analyses) failed: "
             "TypeError: the table has no column 'n', only 'm'"
         ],
     ]
-    assert stepscope(tmp_path, "analyze", path, "--fail-if", "largest > 2").stderr.startswith(
-        "The plug-in 'figure' of stepscope-mine 1.2 (stepscope.analyses) failed: "
-        "figures: ValueError: 'smallest' is not among its metrics\n"
-    )
+    for metric, name, reason in (
+        ("largest", "figure", "ValueError: 'smallest' is not among its metrics"),
+        ("written", "text", "TypeError: the metric 'written' is '7', expected a number or None"),
+    ):
+        failed = stepscope(tmp_path, "analyze", path, "--fail-if", f"{metric} > 2")
+        assert failed.returncode == 2
+        assert f"{name!r} of stepscope-mine 1.2 (stepscope.analyses) failed: figures: {reason}\n" in failed.stderr
+        assert failed.stderr.endswith(f"stepscope: {metric} cannot be computed, because its plug-in failed.\n")
 
 
 def test_every_field_of_every_record_is_described() -> None:

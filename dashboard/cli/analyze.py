@@ -107,6 +107,7 @@ class AnalyzeVerb:
             answers_from_facts,
             answers_of,
             fact_store,
+            failed_tables,
             gathered,
             tables_of,
         )
@@ -151,6 +152,7 @@ class AnalyzeVerb:
         together = ranks is not None and len(ranks.ranks) > 1 and _are_ranks(arguments.trace, paths, ranks)
         shared_names = question.shared if together or arguments.table else ()
         shared = tables_of(shared_names, question, None, ranks) if ranks is not None else {}
+        missing = failed_tables(question, answers, shared if shared_names and ranks is not None else None)
         failed = [""] * len(answers)
         if condition is not None:
             of_ranks = metrics_of_ranks(metric_names, ranks)
@@ -166,6 +168,9 @@ class AnalyzeVerb:
                 print(printable(f"{answer.path}: {arguments.fail_if}: {holds}"), file=sys.stderr)
         if stopped:
             return INTERRUPTED
+        if missing:
+            verb = "because its plug-in failed" if len(missing) == 1 else "because their plug-ins failed"
+            raise UserError(f"{' and '.join(f'--table {name}' for name in missing)} cannot be made, {verb}.")
         if failures:
             return UNREADABLE
         return CONDITION_HELD if any(failed) else 0

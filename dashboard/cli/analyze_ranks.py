@@ -13,6 +13,7 @@ from stepscope.dashboard.cli.interrupts import interrupt_this_thread_alone
 from stepscope.dashboard.cli.reading import printable
 from stepscope.dashboard.traces.peaks import peaks_words
 from stepscope.dashboard.traces.rank_words import progress_words
+from stepscope.plugins import ERRORS_OF_OTHERS
 from stepscope.profiler.analysis.compare import Per, basis_of
 from stepscope.profiler.analysis.device_peaks import StatedPeaks
 from stepscope.profiler.analysis.facts import Facts
@@ -188,24 +189,33 @@ def gathered(
 def tables_of(
     names: Sequence[str], question: Question, facts: Facts | None, ranks: CollectedRanks | None
 ) -> "dict[str, pl.DataFrame]":
-    """Return tables by name; those of other distributions that fail are left out unless requested by name.
-
-    Raises:
-        UserError: a table that was requested by name failed.
-    """
+    """Return tables by name; those of other distributions that fail are named on standard error, and left out."""
     known = analyses()
     found = {}
     for name in names:
         analysis = known[name]
         try:
             found[name] = _table(analysis, question, facts, ranks)
-        except Exception as error:
+        except ERRORS_OF_OTHERS as error:
             if not is_of_others(analysis):
                 raise
             OTHERS.fail(analysis, error)
-            if name in question.asked:
-                raise UserError(f"--table {name} cannot be made, because its plug-in failed.") from error
     return found
+
+
+def failed_tables(
+    question: Question, answers: Sequence[Answer], shared: "Mapping[str, pl.DataFrame] | None"
+) -> list[str]:
+    """Return the tables that were requested by name, and that the plug-in failed to make of one of the traces.
+
+    Args:
+        question: what was requested.
+        answers: of all traces.
+        shared: the tables made of all traces together; None if none were to be made.
+    """
+    missing = {name for name in question.own for answer in answers if name not in answer.tables}
+    missing |= {name for name in question.shared if shared is not None and name not in shared}
+    return [name for name in (*question.own, *question.shared) if name in missing & question.asked]
 
 
 def _table(analysis: Analysis, question: Question, facts: Facts | None, ranks: CollectedRanks | None) -> "pl.DataFrame":

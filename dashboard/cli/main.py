@@ -18,6 +18,7 @@ from stepscope.dashboard.cli.reading import flushed_output
 from stepscope.dashboard.cli.tensorboard_flags import translated
 from stepscope.dashboard.cli.verb_parser import VerbParser
 from stepscope.dashboard.cli.verbs import OTHERS, VERBS, all_verbs
+from stepscope.plugins import ERRORS_OF_OTHERS
 from stepscope.record_fields import check_methods
 from stepscope.summary.errors import UserError
 from stepscope.summary.logdir_source import named_logdir
@@ -73,7 +74,7 @@ def _prepared(listed: ListedVerb, parser: ArgumentParser) -> Verb:
         verb = listed.load()
         check_methods(verb, Verb)
         verb.add_arguments(parser)
-    except (Exception, SystemExit) as error:
+    except ERRORS_OF_OTHERS as error:
         if listed.name in _OWN:
             raise
         OTHERS.fail(listed, error)

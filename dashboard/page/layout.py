@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any, Protocol
 
 import dash_ag_grid as dag
@@ -16,6 +17,13 @@ from stepscope.dashboard.page.markup import Later
 from stepscope.dashboard.page.messages import Declared, PluginPage
 from stepscope.dashboard.page.state import Setting
 from stepscope.dashboard.page.theme import MANTINE
+
+
+@cache
+def own_ids() -> frozenset[str]:
+    """Return the ids of the page's own elements, which no element of a panel may have."""
+    parts = page((), (), None)._traverse()
+    return frozenset(part.id for part in parts if isinstance(getattr(part, "id", None), str))
 
 
 class Tab(Protocol):

@@ -1,7 +1,8 @@
 """Panels of other distributions, guarded: their failures are named on the page, and nothing else fails with them."""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import get_annotations, iscoroutinefunction
@@ -11,16 +12,19 @@ from dash import Dash, html
 from dash.exceptions import PreventUpdate
 from fastapi import APIRouter, HTTPException
 
+from stepscope.dashboard.page.layout import own_ids
 from stepscope.dashboard.page.messages import PluginPage, SettingFacts
 from stepscope.dashboard.page.plugin_files import PluginFiles
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import heavy
-from stepscope.plugins import Extensions, Plugin, PluginFailure
+from stepscope.plugins import ERRORS_OF_OTHERS, Extensions, Plugin, PluginFailure
 from stepscope.summary.recognition import Recognizer
 from stepscope.summary.snapshot import Snapshot
 
+_HOW_TO_NAME: Final = "begin ids with the panel's name"
+_OF_ONE_CALLBACK: Final = re.compile(r"@[0-9a-f]{64}$")
 FAILURES_ID: Final = "plugin-failures"
 """The page's store for failures of plug-in callbacks: ``web/page/plugins.ts``."""
 
@@ -52,14 +56,14 @@ class PluginPanel(Panel):
     def _knows(self, recognizer: Recognizer, beginning: bytes) -> bool:
         try:
             return bool(recognizer.knows(beginning))
-        except Exception as error:
+        except ERRORS_OF_OTHERS as error:
             self.report(f"recognizer {recognizer.name!r}", error)
             return False
 
     def has_data(self, snapshot: Snapshot) -> bool:
         try:
             return bool(self._panel.has_data(snapshot))
-        except Exception as error:
+        except ERRORS_OF_OTHERS as error:
             self.report("has_data", error)
             return False
 
@@ -70,20 +74,21 @@ class PluginPanel(Panel):
             content = self._panel.layout(snapshot, view)
             # Here rather than with the whole page's answer: content that is not a component then fails alone.
             json.dumps(content, default=_as_json)
-        except Exception as error:
+        except ERRORS_OF_OTHERS as error:
             return _notice(self.report("layout", error))
         return content
 
     def register(self, app: Dash, live: Live) -> None:
-        """Add the panel's callbacks; none of them if one cannot be added or would replace another panel's."""
+        """Add the panel's callbacks; none of them if one cannot be added or would change what is not the panel's."""
         callbacks, listed = app.callback_map, app._callback_list
         before, count = dict(callbacks), len(listed)
+        of_others = frozenset(output for key in before for output in _outputs(key))
         try:
             self._panel.register(app, live)
-            for output in before:
-                if callbacks.get(output) is not before[output]:
-                    raise ValueError(f"the callback of {output!r} belongs to another panel")
-        except Exception as error:
+            for key, entry in callbacks.items():
+                if entry is not before.get(key):
+                    _check_outputs(_outputs(key), of_others)
+        except ERRORS_OF_OTHERS as error:
             self.report("register", error)
             callbacks.clear()
             callbacks.update(before)
@@ -103,7 +108,7 @@ class PluginPanel(Panel):
                 return await run(*args, **kwargs)
             except (PreventUpdate, HTTPException):
                 raise
-            except Exception as error:
+            except ERRORS_OF_OTHERS as error:
                 failure = str(self.report("a callback", error))
                 return json.dumps({"multi": True, "response": {}, "sideUpdate": {FAILURES_ID: {"data": [failure]}}})
 
@@ -114,7 +119,7 @@ class PluginPanel(Panel):
             routes = self._panel.router(live)
             if routes is not None and not isinstance(routes, APIRouter):
                 raise TypeError(f"{type(routes).__name__} is not an APIRouter")
-        except Exception as error:
+        except ERRORS_OF_OTHERS as error:
             self.report("router", error)
             return None
         return routes
@@ -147,9 +152,28 @@ def _notice(failure: PluginFailure) -> html.Div:
 
 
 def _as_json(value: Any) -> Any:
-    if hasattr(value, "to_plotly_json"):
-        return value.to_plotly_json()
-    raise TypeError(f"layout has an object of the type {type(value).__name__}, which is not a component")
+    if not hasattr(value, "to_plotly_json"):
+        raise TypeError(f"layout has an object of the type {type(value).__name__}, which is not a component")
+    found = getattr(value, "id", None)
+    if isinstance(found, str) and found in own_ids():
+        raise ValueError(f"the id {found!r} is the page's own: {_HOW_TO_NAME}")
+    return value.to_plotly_json()
+
+
+def _outputs(key: str) -> list[str]:
+    """Return what a callback changes, each as "id.property", given its key in Dash."""
+    found = key[2:-2].split("...") if key.startswith("..") else [key]
+    # The ending tells apart the callbacks that may change the same; the key of one that changes nothing has no dot.
+    return [_OF_ONE_CALLBACK.sub("", output) for output in found if "." in output]
+
+
+def _check_outputs(outputs: Iterable[str], of_others: Collection[str]) -> None:
+    """Raise ValueError with a sentence if a callback of a panel changes what is not the panel's."""
+    for output in outputs:
+        if output.rpartition(".")[0] in own_ids():
+            raise ValueError(f"{output!r}, which a callback changes, is the page's own: {_HOW_TO_NAME}")
+        if output in of_others:
+            raise ValueError(f"the callback of {output!r} belongs to another panel: {_HOW_TO_NAME}")
 
 
 def _facts(setting: Setting[Any]) -> SettingFacts:

@@ -7,7 +7,8 @@ from typing import Final
 
 from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.panels.plugin_panel import PluginPanel
-from stepscope.plugins import Extensions
+from stepscope.plugins import ERRORS_OF_OTHERS, Extensions
+from stepscope.record_fields import check_distinct
 from stepscope.summary.recognition import Recognizer
 
 _ORDER: Final = (
@@ -56,6 +57,11 @@ def check_panel(panel: Panel) -> None:
     for setting in panel.settings:
         if not setting.name.startswith(f"{panel.name}."):
             raise ValueError(f"the setting {setting.name!r} does not begin with '{panel.name}.'")
+        try:
+            setting.parse(setting.format(setting.default))
+        except ERRORS_OF_OTHERS as error:
+            raise ValueError(f"the default of {setting.name!r} cannot be used: {error}") from error
+    check_distinct("settings", (name for setting in panel.settings for name in (setting.name, *setting.former_names)))
     for path in panel.uploads:
         if not path.startswith(f"/api/{panel.name}/"):
             raise ValueError(f"uploads has {path!r}, which does not begin with '/api/{panel.name}/'")

@@ -6,6 +6,8 @@ from typing import Final
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from stepscope.plugins import ERRORS_OF_OTHERS
+
 
 class PluginErrors:
     """ASGI middleware that answers 500 with a sentence if a plug-in's route raises anything but a response.
@@ -34,7 +36,7 @@ class PluginErrors:
 
         try:
             await self._app(scope, receive, note)
-        except Exception as error:
+        except ERRORS_OF_OTHERS as error:
             sentence = str(report(f"the route {path}", error))
             if begun:
                 raise

@@ -1,11 +1,13 @@
 """The list of all analyses, for the command, for JSON and for the page."""
 
 import math
+import operator
 import re
+import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
-from stepscope.plugins import Extensions
+from stepscope.plugins import ERRORS_OF_OTHERS, Extensions
 from stepscope.profiler.analysis.code import CODE
 from stepscope.profiler.analysis.compare import CHANGES, Per
 from stepscope.profiler.analysis.critical_path import CRITICAL_PATH, CRITICAL_PATH_PARTS
@@ -42,7 +44,9 @@ from stepscope.profiler.analysis.steps import MEAN_STEP, STEPS
 from stepscope.profiler.analysis.temporal import OVERLAP, TEMPORAL, UTILIZATION, WORK_AT_ONCE
 from stepscope.profiler.analysis.tfprof import ADVICE, TFPROF
 from stepscope.profiler.trace import Trace
+from stepscope.record_fields import check_distinct
 from stepscope.summary.cancellation import Cancelled
+from stepscope.summary.errors import UserError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -120,6 +124,7 @@ OTHERS: Final = Extensions(
     taken=lambda: [analysis.name for analysis in ANALYSES],
     check=lambda analysis: _check(analysis),
     about_of=lambda analysis: analysis.about,
+    alone_in=lambda analysis: [f"the metric {metric.name!r}" for metric in analysis.metrics],
 )
 """Analyses of other distributions."""
 DIGEST: Final = ("findings", "overview", "mean_step", "operators", "kernels")
@@ -190,9 +195,12 @@ def other_definitions() -> dict[str, MetricDefinition]:
 
 
 def other_metrics(facts: Facts, names: Collection[str] | None = None) -> dict[str, Metric]:
-    """Return the metrics of other distributions' analyses, or only the named ones.
+    """Return the metrics of other distributions' analyses, or only the named ones; NaN if the trace provides none.
 
-    NaN if the trace does not provide one, or if the analysis fails, which is remembered.
+    An analysis that fails is remembered, and its metrics are NaN unless they were named.
+
+    Raises:
+        UserError: a named metric cannot be computed.
     """
     found: dict[str, Metric] = {}
     for analysis in OTHERS.records():
@@ -204,15 +212,25 @@ def other_metrics(facts: Facts, names: Collection[str] | None = None) -> dict[st
             unknown = [name for name in values if name not in {each.name for each in analysis.metrics}]
             if unknown:
                 raise ValueError(f"{unknown[0]!r} is not among its metrics")
-            known = {each.name: values.get(each.name) for each in wanted}
-            read = {name: math.nan if value is None else float(value) for name, value in known.items()}
+            read = {each.name: _number(each.name, values.get(each.name)) for each in wanted}
         except Cancelled:
             raise
-        except Exception as error:
+        except ERRORS_OF_OTHERS as error:
             OTHERS.fail(analysis, error, "figures")
+            if names is not None:
+                raise UserError(f"{wanted[0].name} cannot be computed, because its plug-in failed.") from error
             read = {each.name: math.nan for each in wanted}
         found |= {each.name: Metric(each.name, each.unit, each.meaning, read[each.name]) for each in wanted}
     return found
+
+
+def _number(metric: str, value: Any) -> float:
+    """Return the value of another distribution's metric."""
+    try:
+        # A text of digits is no number either.
+        return math.nan if value is None else float(operator.pos(value))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(f"the metric {metric!r} is {reprlib.repr(value)}, expected a number or None") from error
 
 
 def _check(analysis: Analysis) -> None:
@@ -227,6 +245,8 @@ def _check(analysis: Analysis) -> None:
         raise TypeError("its function cannot be called")
     if not all(isinstance(column, Column) for column in analysis.columns):
         raise TypeError("its columns are not all of the type Column")
+    check_distinct("columns", (column.name for column in analysis.columns))
+    check_distinct("metrics", (metric.name for metric in analysis.metrics))
     for metric in analysis.metrics:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", metric.name) or metric.name in ("and", "or", "not"):
             raise ValueError(

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import Final
 
-from stepscope.plugins import Extensions
+from stepscope.plugins import ERRORS_OF_OTHERS, Extensions
 from stepscope.profiler.collectors.base import Collected, Collector, RecordingClock
 from stepscope.record_fields import check_fields, check_methods, check_place
 from stepscope.summary.errors import UserError
@@ -74,8 +74,7 @@ class _Guarded:
             self._collector.start(clock)
         except UserError as error:
             raise UserError(f"the collector {self._name!r} cannot record: {error}") from error
-        # Third-party modules may do anything when imported, including sys.exit().
-        except (Exception, SystemExit) as error:
+        except ERRORS_OF_OTHERS as error:
             raise UserError(str(self._report(error, doing))) from error
 
     def stop(self) -> Collected:
@@ -89,7 +88,7 @@ class _Guarded:
                     json.dumps(value)
                 except (TypeError, ValueError) as error:
                     raise TypeError(f"metadata[{name!r}] cannot be JSON: {error}") from error
-        except Exception as error:
+        except ERRORS_OF_OTHERS as error:
             raise UserError(str(self._report(error, "stop"))) from error
         return collected
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from stepscope.plugins import Extensions, Plugin
+from stepscope.plugins import ERRORS_OF_OTHERS, Extensions, Plugin
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import cache as trace_cache
 from stepscope.profiler.traces import chrome, step_stats, xplane
@@ -87,7 +87,7 @@ def _guarded(plugin: Plugin, reader: TraceReader) -> TraceReader:
     def safe(function: str, data: bytes) -> bool:
         try:
             return bool(reader.sniff(data) if function == "sniff" else accepts(data))
-        except Exception as error:
+        except ERRORS_OF_OTHERS as error:
             OTHERS.fail(plugin, error, function)
             return False
 
@@ -102,7 +102,7 @@ def _guarded(plugin: Plugin, reader: TraceReader) -> TraceReader:
             raise TraceError(f"{name} cannot be read. {error}") from error
         except Cancelled:
             raise
-        except Exception as error:
+        except ERRORS_OF_OTHERS as error:
             raise TraceError(f"{name} cannot be read. {OTHERS.fail(plugin, error, 'read')}") from error
         return trace
 

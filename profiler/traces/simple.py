@@ -97,7 +97,7 @@ def trace_of_slices(
 
 
 def _in_range(one: Slice) -> bool:
-    return EARLIEST_NS <= one.start_ns <= LATEST_NS and one.duration_ns <= LONGEST_NS
+    return EARLIEST_NS <= one.start_ns <= LATEST_NS and abs(one.duration_ns) <= LONGEST_NS
 
 
 def _column(values: Any, dtype: type[np.integer[Any]]) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from stepscope.plugins import Plugin, PluginFailure
+from stepscope.plugins import ERRORS_OF_OTHERS, Plugin, PluginFailure
 from stepscope.summary.cancellation import Cancelled
 from stepscope.summary.kinds.base import ColumnType, Kind, PayloadError, PayloadFile, Table
 
@@ -32,7 +32,7 @@ def guarded(kind: Kind, plugin: Plugin, fail: _Fail) -> Kind:
                 return function(argument)
             except (PayloadError, Cancelled):
                 raise
-            except Exception as error:
+            except ERRORS_OF_OTHERS as error:
                 raise PayloadError(str(fail(plugin, error, doing))) from error
 
         return call

@@ -66,17 +66,31 @@ def _check(kind: Kind) -> None:
     # It is one part of an address.
     if not re.fullmatch(r"[A-Za-z0-9_-]+", kind.plugin_name):
         raise ValueError(f"its plugin_name is {kind.plugin_name!r}, expected letters, digits, underscores and hyphens")
+    if kind.legacy_field not in (None, *_FREE_LEGACY_FIELDS):
+        expected = " or ".join(map(repr, (None, *_FREE_LEGACY_FIELDS)))
+        raise ValueError(f"its legacy_field is {kind.legacy_field!r}, expected {expected}")
     if kind.table is not None and (taken := set(kind.table.columns) & set(POINT_COLUMNS)):
         raise ValueError(f"every table already has a column {min(taken)!r}")
 
 
 OTHERS: Final = Extensions(
-    "kinds", Kind, lambda kind: kind.plugin_name, lambda: tuple(KINDS), _check, lambda kind: kind.about
+    "kinds",
+    Kind,
+    lambda kind: kind.plugin_name,
+    taken=lambda: tuple(KINDS),
+    check=_check,
+    about_of=lambda kind: kind.about,
+    alone_in=lambda kind: () if kind.legacy_field is None else (f"the legacy_field {kind.legacy_field!r}",),
 )
 """Kinds that other distributions add."""
 
 _BY_LEGACY_FIELD: Final = MappingProxyType(
     {kind.legacy_field: kind.plugin_name for kind in KINDS.values() if kind.legacy_field is not None}
+)
+_FREE_LEGACY_FIELDS: Final = tuple(
+    field.name
+    for field in Summary.Value.DESCRIPTOR.oneofs_by_name["value"].fields
+    if field.name not in {"tensor", *_BY_LEGACY_FIELD}
 )
 
 

@@ -43,6 +43,7 @@ class Weather(Panel):
         routes = APIRouter()
         routes.add_api_route("/today", lambda: {"sun": True})
         routes.add_api_route("/tomorrow", lambda: 1 / 0)
+        routes.add_api_route("/never", lambda: exit("no license"))
         return routes
 
 PANEL = Weather()
@@ -160,6 +161,12 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
     listed = client.get("/api/plugins").json()
     assert listed["failures"] == [sentence]
     assert {"group": "panels", "name": "weather", "distribution": "weather 1.2"} in listed["plugins"]
+    answer = client.get("/api/weather/never")
+    assert (answer.status_code, answer.json()["detail"]) == (
+        500,
+        "The plug-in 'weather' of weather 1.2 (stepscope.panels) failed: the route /api/weather/never: "
+        "SystemExit: no license (weather.panel, line 19)",
+    )
     assert client.get("/api/weather/today").json() == {"sun": True}
 
 
@@ -181,6 +188,14 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
             "the name 'runs' is reserved for /api/runs; choose another",
         ),
         (GOOD.replace("weather.rain", "rain.weather"), "the setting 'rain.weather' does not begin with 'weather.'"),
+        (
+            GOOD.replace("False),", 'False), flag("weather.rain", True)'),
+            "ValueError: two settings are named 'weather.rain'",
+        ),
+        (
+            GOOD.replace("flag", "choice").replace("False", "'much', ['none', 'little']"),
+            "the default of 'weather.rain' cannot be used: weather.rain is 'much', expected one of none, little",
+        ),
         (GOOD.replace('("weather",)', '"weather"'), "kinds is 'weather', expected a tuple of str"),
         (GOOD.replace('/ "web"', '/ "www"'), "the web folder 'www' has no index.js"),
         (GOOD.replace("    web = ", "    # "), "it has neither web, a folder with index.js, nor a layout of its own"),
@@ -298,7 +313,51 @@ def test_a_panel_cannot_take_the_place_of_anothers_callback(loaded: Callable[[Pa
     assert app.callback_map == before
     assert len(app._callback_list) == 1
     assert reasons(extensions.failures()) == [
-        "register: ValueError: the callback of 'a.children' belongs to another panel"
+        "register: ValueError: the callback of 'a.children' belongs to another panel: begin ids with the panel's name"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "reason"),
+    [
+        (
+            [Output("live-text", "children", allow_duplicate=True)],
+            "'live-text.children', which a callback changes, is the page's own",
+        ),
+        ([Output("thief", "children"), Output("a", "children", allow_duplicate=True)], None),
+        ([Output("thief", "children"), Output("a", "style")], ""),
+        ([Output({"type": "setting", "name": "thief.x"}, "value")], ""),
+        ([], ""),
+    ],
+)
+def test_a_panel_cannot_change_what_is_the_pages_or_anothers(
+    loaded: Callable[[Panel], Extensions[Panel]], outputs: list[Output], reason: str | None
+) -> None:
+    class Changes(Thief):
+        def register(self, app: Dash, live: Live) -> None:
+            app.callback(*outputs, Input("c", "children"), prevent_initial_call=True)(lambda value: None)
+
+    panel, extensions = guarded(Changes(), loaded)
+    app = Dash("test")
+    app.callback(Output("a", "children"), Input("b", "children"))(str)
+    panel.register(app, Live("/logs", lambda publish: NoFollower()))
+    reason = "the callback of 'a.children' belongs to another panel" if reason is None else reason
+    assert reasons(extensions.failures()) == [
+        f"register: ValueError: {each}: begin ids with the panel's name" for each in filter(None, [reason])
+    ]
+    assert len(app.callback_map) == (1 if reason else 2)
+
+
+def test_a_panels_elements_have_no_ids_of_the_page(loaded: Callable[[Panel], Extensions[Panel]]) -> None:
+    class Called(Thief):
+        def layout(self, snapshot: Snapshot, view: View) -> Any:
+            return [html.Div(html.Table(id=view.tab))]
+
+    panel, extensions = guarded(Called(), loaded)
+    assert panel.layout(EMPTY_SNAPSHOT, View(tab="thief-table"))[0].children.id == "thief-table"
+    assert panel.layout(EMPTY_SNAPSHOT, View(tab="tabs")).role == "alert"
+    assert reasons(extensions.failures()) == [
+        "layout: ValueError: the id 'tabs' is the page's own: begin ids with the panel's name"
     ]
 
 
@@ -360,6 +419,10 @@ class Fog(Panel):
         def bad(value):  # type: ignore[no-untyped-def]
             raise ArithmeticError("too thick")
 
+        @app.callback(Output("over", "children"), Input("b", "children"))
+        def over(value):  # type: ignore[no-untyped-def]
+            sys.exit("no license")
+
 
 def test_a_callback_that_fails_changes_nothing_but_what_the_page_says_of_it(
     loaded: Callable[[Panel], Extensions[Panel]],
@@ -377,9 +440,9 @@ def test_a_callback_that_fails_changes_nothing_but_what_the_page_says_of_it(
         return client.post("/_dash-update-component", json=body).json()
 
     assert ask("good")["response"] == {"good": {"children": "xx"}}
-    sentence = "a callback: ArithmeticError: too thick"
-    (said,) = ask("bad")["sideUpdate"]["plugin-failures"]["data"]
-    assert f"of storm 1.2 (stepscope.panels) failed: {sentence}" in said
+    for output, sentence in (("bad", "ArithmeticError: too thick"), ("over", "SystemExit: no license")):
+        (said,) = ask(output)["sideUpdate"]["plugin-failures"]["data"]
+        assert f"of storm 1.2 (stepscope.panels) failed: a callback: {sentence}" in said
 
 
 def test_no_panel_may_be_called_what_an_address_of_the_server_is_called() -> None:

@@ -20,12 +20,16 @@ from tests.plugin_distributions import REPOSITORY, run_python, stepscope, write_
 CHAPTER = "A trace format"
 LANE = Lane("p", "t", 1, 2, "host")
 BROKEN = """
+import sys
 from stepscope.profiler.traces import TraceError, TraceReader
 def refuse(*given):
     raise TraceError("It has no laps.")
 def fail(*given):
     raise ZeroDivisionError("no time has passed")
+def leave(*given):
+    sys.exit("no license")
 READS = TraceReader(name="reads", about="x", sniff=lambda data: data.startswith(b"reads"), read=fail)
+EXITS = TraceReader(name="exits", about="e", sniff=lambda data: data.startswith(b"exits"), read=leave)
 RETURNS = TraceReader(name="returns", about="y", sniff=lambda data: data.startswith(b"ret"), read=lambda *given: 3)
 SNIFFS = TraceReader(name="sniffs", about="z", sniff=fail, read=fail, suffixes=(".sniffs",))
 GREEDY = TraceReader(name="greedy", about="g", sniff=lambda data: data[:1] in b"{\\ns", read=fail)
@@ -46,10 +50,10 @@ def laps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a distribution whose readers all fail, and with files."""
     folder = tmp_path_factory.mktemp("broken")
-    names = ("reads", "returns", "sniffs", "greedy", "refuses", "taken")
+    names = ("reads", "exits", "returns", "sniffs", "greedy", "refuses", "taken")
     points = {name: f"broken_readers:{name.upper()}" for name in names}
     write_distribution(folder, {"broken_readers": BROKEN}, {"trace_readers": points}, "stepscope-broken")
-    for kind in ("reads", "returns", "refuses"):
+    for kind in ("reads", "exits", "returns", "refuses"):
         (folder / f"a.{kind}").write_text(kind)
     (folder / "no.sniffs").write_text("nothing")
     event = {"name": "op", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1}
@@ -126,6 +130,7 @@ def test_what_may_be_read_is_said_with_the_formats_of_others(laps: Path) -> None
             "a.reads",
             "'reads' of stepscope-broken 1.2 (stepscope.trace_readers) failed: read: ZeroDivisionError: no time has",
         ),
+        ("a.exits", "failed: read: SystemExit: no license"),
         ("a.returns", "failed: read: TypeError: read() returned int, not a Trace or None"),
     ],
 )
@@ -173,6 +178,8 @@ def test_slices_at_hand_become_a_trace() -> None:
             Slice("outer", 10, 90, LANE),
             Slice("0", 10, 90, other),
             Slice("lost", 1 << 62, 1, LANE),
+            Slice("backwards", 200, -(1 << 61), LANE),
+            Slice("lost too", 200, -(1 << 70), LANE),
         ],
         counters=[counter],
         notes=("a note",),
@@ -182,11 +189,14 @@ def test_slices_at_hand_become_a_trace() -> None:
     rows = zip(trace.name_id.tolist(), trace.lane.tolist(), trace.depth.tolist(), trace.start_ns.tolist(), strict=True)
     assert [(trace.names[name], trace.lanes[lane].name, depth, start) for name, lane, depth, start in rows] == [
         ("outer", "t", 0, 10),
+        ("backwards", "t", 0, 200),
         ("inner", "t", 1, 20),
         ("0", "Steps", 0, 10),
     ]
-    assert [trace.arguments[index] for index in range(3)] == [{}, {"shape": [2, 3]}, {}]
+    assert [trace.arguments[index] for index in range(4)] == [{}, {}, {"shape": [2, 3]}, {}]
     assert [step.number for step in trace.steps] == [0]
-    assert (dict(trace.losses.counts), trace.losses.notes) == ({"time out of range": 1}, ("a note",))
+    assert trace.duration_ns.tolist() == [90, 0, 10, 90]
+    assert dict(trace.losses.counts) == {"time out of range": 2, "negative duration": 1}
+    assert trace.losses.notes == ("a note",)
     assert (trace.counters, trace.metadata, trace.epoch_ns) == ((counter,), {"tool": "x"}, 5)
     assert len(trace_of_slices([])) == 0

@@ -22,6 +22,7 @@ decode = lambda value: numbers(value.tensor)
 def fail(value):
     raise ZeroDivisionError("the flux is zero")
 UNDECODED = Kind(plugin_name="undecoded", decode=fail, about="x", table=Table({"a": "int"}, lambda rows: []))
+EXITS = Kind(plugin_name="exits", decode=lambda value: exit("no license"), about="x", table=Table({"a": "int"}, list))
 SHORT = Kind(plugin_name="short", decode=decode, about="x", table=Table({"a": "int", "b": "str"}, lambda rows: [(1,)]))
 ODD = Kind(plugin_name="odd", decode=decode, about="x", table=Table({"a": "int"}, lambda rows: [(1 << 70,)]))
 CLIMBING = Kind(plugin_name="climbing", decode=decode, about="x", files=lambda rows: [PayloadFile(b"", "/../../x")])
@@ -29,6 +30,9 @@ TAKEN = Kind(plugin_name="images", decode=decode, about="x")
 SLASH = Kind(plugin_name="a/b", decode=decode, about="x")
 RESERVED = Kind(plugin_name="runs", decode=decode, about="x")
 COLUMN = Kind(plugin_name="column", decode=decode, about="x", table=Table({"step": "int"}, lambda rows: []))
+LEGACY = Kind(plugin_name="legacy", decode=decode, about="x", legacy_field="image")
+OLD = Kind(plugin_name="old", decode=decode, about="x", legacy_field="obsolete_old_style_histogram")
+OLD_TOO = Kind(plugin_name="old_too", decode=decode, about="x", legacy_field="obsolete_old_style_histogram")
 NOTHING = 3
 """
 
@@ -116,7 +120,8 @@ print(json.dumps([listed["spectrum"]["enabled"], listed["images"]["enabled"], [e
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a distribution whose kinds all fail, and logs of them."""
     folder = tmp_path_factory.mktemp("broken")
-    names = ("undecoded", "short", "odd", "climbing", "taken", "reserved", "slash", "column", "nothing")
+    names = ("undecoded", "exits", "short", "odd", "climbing", "taken", "reserved", "slash", "column", "nothing")
+    names += ("legacy", "old", "old_too")
     points = {name: f"broken_kinds:{name.upper()}" for name in names} | {"gone": "broken_kinds:GONE"}
     write_distribution(folder, {"broken_kinds": BROKEN}, {"kinds": points}, "stepscope-broken")
     found = run_python(
@@ -129,7 +134,7 @@ from stepscope.summary.kinds.tensor_proto import numbers_tensor, plugin_metadata
 from stepscope.summary.proto.summary_pb2 import DATA_CLASS_TENSOR, Summary
 with SummaryWriter("logs/run") as writer:
     writer.add_scalar("loss", 0.5, 0)
-    for kind in ("undecoded", "short", "odd", "climbing", "unknown"):
+    for kind in ("undecoded", "exits", "short", "odd", "climbing", "unknown"):
         metadata = plugin_metadata(kind, DATA_CLASS_TENSOR)
         writer.add_value(Summary.Value(tag=kind, metadata=metadata, tensor=numbers_tensor(np.zeros(2))), 0)
 """,
@@ -146,6 +151,7 @@ def exported(folder: Path, kind: str) -> CompletedProcess[str]:
     ("kind", "reason"),
     [
         ("undecoded", "decode: ZeroDivisionError: the flux is zero (broken_kinds, line 6)"),
+        ("exits", "decode: SystemExit: no license (broken_kinds, line 8)"),
         ("short", "rows: ValueError: expected rows of 2 elements (a, b), got 1"),
         ("odd", f"rows: ValueError: expected a number of 64 bits, got {1 << 70}"),
     ],
@@ -178,6 +184,15 @@ def test_what_cannot_be_a_kind_is_named_and_everything_else_goes_on(broken: Path
             "ValueError: its plugin_name is 'a/b', expected letters, digits, underscores and hyphens",
         ),
         ("column", "ValueError: every table already has a column 'step'"),
+        (
+            "legacy",
+            "ValueError: its legacy_field is 'image', expected None or 'obsolete_old_style_histogram'",
+        ),
+        (
+            "old_too",
+            "ValueError: the legacy_field 'obsolete_old_style_histogram' is taken by stepscope-broken 1.2: "
+            "choose another",
+        ),
         ("nothing", "TypeError: broken_kinds:NOTHING is of the type int, not Kind"),
         ("gone", "AttributeError: module 'broken_kinds' has no attribute 'GONE'"),
     ):

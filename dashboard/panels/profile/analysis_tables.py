@@ -13,6 +13,7 @@ from stepscope.dashboard.panels.profile.slice_tables import kernel_table, operat
 from stepscope.dashboard.panels.profile.table import Places, RowNumbers, Table, nowhere, places_of, row_named
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.sources import TraceUnavailableError
+from stepscope.plugins import ERRORS_OF_OTHERS
 from stepscope.profiler.analysis.compare import CHANGES, basis_of
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.memcpys import direction_of, memory_of
@@ -163,7 +164,7 @@ def _of_others(analyzed: AnalyzedTrace, analysis: Analysis, key: object, *given:
         frame = made if made.columns else frame
     except (Cancelled, TraceUnavailableError):
         raise
-    except Exception as error:
+    except ERRORS_OF_OTHERS as error:
         failure = str(OTHERS.fail(analysis, error))
     return Table(
         name=analysis.name,
