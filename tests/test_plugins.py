@@ -462,6 +462,30 @@ def test_an_analysis_that_breaks_is_named_and_the_others_are_made(tmp_path: Path
     assert ("slices" in tables, "letters" in tables) == (True, False)
 
 
+def test_tables_of_ranks_and_changes_that_break_leave_the_others(tmp_path: Path) -> None:
+    source = (
+        ANALYSIS.partition("ANALYSIS = ")[0].replace("facts):", "*given):").replace("facts.trace.names", "given[9]")
+    )
+    for of in ("ranks", "changes"):
+        source += f'OF_{of.upper()} = Analysis("of_{of}", "x", letters, (), of="{of}")\n'
+    points = {"of_ranks": "mine:OF_RANKS", "of_changes": "mine:OF_CHANGES"}
+    write_distribution(tmp_path, {"mine": source}, {"analyses": points})
+    path = trace_in(tmp_path)
+    (tmp_path / "other.trace.json").write_bytes(Path(path).read_bytes())
+    requested = ("--table", "of_ranks", "--table", "of_changes", "--table", "ranks", "--table", "changed_steps")
+    found = stepscope(tmp_path, "analyze", path, "other.trace.json", "--before", path, *requested, "--json")
+    assert found.returncode == 2
+    assert found.stderr.endswith(
+        "stepscope: --table of_changes and --table of_ranks cannot be made, because their plug-ins failed.\n"
+    )
+    made = json.loads(found.stdout)
+    assert [*made["tables"], *(name for trace in made["traces"] for name in trace["tables"])] == [
+        "ranks",
+        "changed_steps",
+        "changed_steps",
+    ]
+
+
 def test_an_analysis_that_cannot_be_is_refused(tmp_path: Path) -> None:
     refused = {
         "same_name": (

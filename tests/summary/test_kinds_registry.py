@@ -120,8 +120,8 @@ print(json.dumps([listed["spectrum"]["enabled"], listed["images"]["enabled"], [e
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a distribution whose kinds all fail, and logs of them."""
     folder = tmp_path_factory.mktemp("broken")
-    names = ("undecoded", "exits", "short", "odd", "climbing", "taken", "reserved", "slash", "column", "nothing")
-    names += ("legacy", "old", "old_too")
+    values = ("undecoded", "exits", "short", "odd", "climbing")
+    names = (*values, "taken", "reserved", "slash", "column", "nothing", "legacy", "old", "old_too")
     points = {name: f"broken_kinds:{name.upper()}" for name in names} | {"gone": "broken_kinds:GONE"}
     write_distribution(folder, {"broken_kinds": BROKEN}, {"kinds": points}, "stepscope-broken")
     found = run_python(
