@@ -51,7 +51,8 @@ def chrome_trace_from_records(
         metadata: additional top-level entries.
     """
     lanes = _lanes(records)
-    places = _Places([lane.device for lane in lanes] + [series.device for series in counters], host_pid)
+    ends = [lane.device for arrow in arrows for lane in (arrow.source, arrow.target)]
+    places = _Places([*(lane.device for lane in lanes), *(series.device for series in counters), *ends], host_pid)
     head = {
         "displayTimeUnit": "ms",
         "baseTimeNanoseconds": base_ns,

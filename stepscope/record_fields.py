@@ -61,6 +61,17 @@ def check_distinct(what: str, names: Iterable[str]) -> None:
         raise ValueError(f"two {what} are named {twice!r}")
 
 
+def check_endings(endings: Iterable[str]) -> None:
+    """Check that each ending of file names matches some names, and not all.
+
+    Raises:
+        ValueError: one does not; the message is one sentence.
+    """
+    for ending in endings:
+        if not ending or ending != ending.lower():
+            raise ValueError(f"the ending of file names {ending!r} is not valid: use lower case, such as '.txt'")
+
+
 def check_place(path: str) -> None:
     """Check that a text is the place of a class, as `pkgutil.resolve_name` reads it.
 

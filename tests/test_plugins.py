@@ -266,7 +266,7 @@ class Times(Idle):
 
 class Facts(Idle):
     def stop(self):
-        return Collected(metadata={"sensors": {1, 2}})
+        return Collected(metadata={"sensors": object()})
 
 start, stop, lists, times, facts = (
     ListedCollector(each.__name__.lower(), "x", f"mine:{each.__name__}") for each in (Start, Stop, Lists, Times, Facts)
@@ -309,7 +309,7 @@ def test_a_collector_that_fails_loses_only_its_own_records(tmp_path: Path) -> No
         "stop": "stop: RuntimeError: sensor lost (mine, line 29)",
         "lists": "stop: TypeError: it returned list, expected Collected",
         "times": "stop: TypeError: records[0].start_ns is 'then', expected int",
-        "facts": "stop: TypeError: metadata['sensors'] cannot be JSON: Object of type set is not JSON serializable",
+        "facts": "stop: TypeError: metadata['sensors'] cannot be JSON: Encoding objects of type object is unsupported",
         "needs": "ModuleNotFoundError: it needs the module 'gone', which is not installed",
         "half": "TypeError: Half has no method 'stop'",
         "gone": "AttributeError: module 'mine' has no attribute 'Gone'",
@@ -498,6 +498,16 @@ def test_an_analysis_that_cannot_be_is_refused(tmp_path: Path) -> None:
             '"longest_name"',
             '"gpu_idle"',
             "ValueError: the name of the metric 'gpu_idle' is taken by Stepscope: choose another",
+        ),
+        "metric_of_ranks": (
+            '"longest_name"',
+            '"straggler"',
+            "ValueError: the name of the metric 'straggler' is taken by Stepscope: choose another",
+        ),
+        "metric_of_changes": (
+            '"longest_name"',
+            '"step_time_change"',
+            "ValueError: it has a metric 'step_time_change': names that end in '_change' are those of changes",
         ),
         "words": (
             '"longest_name"',

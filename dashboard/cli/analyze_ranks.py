@@ -17,7 +17,8 @@ from stepscope.plugins import ERRORS_OF_OTHERS
 from stepscope.profiler.analysis.compare import Per, basis_of
 from stepscope.profiler.analysis.device_peaks import StatedPeaks
 from stepscope.profiler.analysis.facts import Facts
-from stepscope.profiler.analysis.metric_sources import OF_RANKS, metrics_of_trace
+from stepscope.profiler.analysis.metric_sources import metrics_of_trace
+from stepscope.profiler.analysis.metrics import OF_RANKS
 from stepscope.profiler.analysis.rank_facts import RankFacts, rank_facts
 from stepscope.profiler.analysis.records import Analysis
 from stepscope.profiler.analysis.report import OTHERS, analyses, is_of_others

@@ -11,12 +11,14 @@ from typing import Any, Final
 from dash import Dash, html
 from dash.exceptions import PreventUpdate
 from fastapi import APIRouter, HTTPException
+from fastapi.openapi.utils import get_openapi
 
 from stepscope.dashboard.page.layout import own_ids
 from stepscope.dashboard.page.messages import PluginPage, SettingFacts
 from stepscope.dashboard.page.plugin_files import PluginFiles
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.server.late_routes import LateRoute
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import heavy
 from stepscope.plugins import ERRORS_OF_OTHERS, Extensions, Plugin, PluginFailure
@@ -119,6 +121,8 @@ class PluginPanel(Panel):
             routes = self._panel.router(live)
             if routes is not None and not isinstance(routes, APIRouter):
                 raise TypeError(f"{type(routes).__name__} is not an APIRouter")
+            if routes is not None:
+                _check_routes(routes)
         except ERRORS_OF_OTHERS as error:
             self.report("router", error)
             return None
@@ -145,6 +149,16 @@ class PluginPanel(Panel):
             "at_start": self.web_at_start,
             "settings": [_facts(setting) for setting in self.settings],
         }
+
+
+def _check_routes(routes: APIRouter) -> None:
+    """Raise an error if a route would be beside the panel's address, or would make the whole API's description fail."""
+    for route in routes.routes:
+        path = getattr(route, "path", "")
+        if path and not path.startswith("/"):
+            raise ValueError(f"the path of a route is {path!r}, which does not begin with '/'")
+    copies = [route.prepared_copy() if isinstance(route, LateRoute) else route for route in routes.routes]
+    get_openapi(title="", version="", routes=copies)
 
 
 def _notice(failure: PluginFailure) -> html.Div:

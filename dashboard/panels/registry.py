@@ -8,7 +8,7 @@ from typing import Final
 from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.panels.plugin_panel import PluginPanel
 from stepscope.plugins import ERRORS_OF_OTHERS, Extensions
-from stepscope.record_fields import check_distinct
+from stepscope.record_fields import check_distinct, check_endings
 from stepscope.summary.recognition import Recognizer
 
 _ORDER: Final = (
@@ -58,10 +58,15 @@ def check_panel(panel: Panel) -> None:
         if not setting.name.startswith(f"{panel.name}."):
             raise ValueError(f"the setting {setting.name!r} does not begin with '{panel.name}.'")
         try:
-            setting.parse(setting.format(setting.default))
+            written = setting.format(setting.default)
+            if not all(isinstance(value, str) for value in written):
+                raise TypeError(f"it is written as {written!r}, which is not text")
+            setting.parse(written)
         except ERRORS_OF_OTHERS as error:
             raise ValueError(f"the default of {setting.name!r} cannot be used: {error}") from error
     check_distinct("settings", (name for setting in panel.settings for name in (setting.name, *setting.former_names)))
+    for recognizer in panel.recognizers:
+        check_endings(recognizer.endings)
     for path in panel.uploads:
         if not path.startswith(f"/api/{panel.name}/"):
             raise ValueError(f"uploads has {path!r}, which does not begin with '/api/{panel.name}/'")

@@ -116,7 +116,7 @@ def build_app(
     server.user_middleware.append(Middleware(CallbackErrors))
     server.add_middleware(CallbackGuard, callbacks=app.callback_map)
     if plugins:
-        server.add_middleware(PluginErrors, reports={f"/api/{panel.name}/": panel.report for panel in plugins})
+        server.add_middleware(PluginErrors, reports={f"/api/{panel.name}": panel.report for panel in plugins})
     server.add_middleware(RequestAtHand)
     server.add_middleware(Compression)
     # The middleware added last is the first that a request meets.

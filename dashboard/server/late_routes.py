@@ -37,6 +37,15 @@ class LateRoute(APIRoute):
         self.tags = [*tags, *self.tags]
         self._move(prefix + self.path)
 
+    def prepared_copy(self) -> APIRoute:
+        """Return an ordinary route of the same path; only possible before the first use of this one.
+
+        Raises:
+            Exception: FastAPI cannot make a route of the function, because of its parameters for example.
+        """
+        assert self._options is not None
+        return APIRoute(self.path, self.endpoint, **self._options | {"tags": self.tags})
+
     def __getattr__(self, name: str) -> Any:
         """Prepare the route: the requested attribute does not exist yet."""
         with _preparing:

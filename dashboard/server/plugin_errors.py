@@ -14,7 +14,7 @@ class PluginErrors:
 
     Args:
         app: the application with the plug-in routes.
-        reports: functions that record a failure and return it as a sentence, by the beginning of the routes' addresses.
+        reports: functions that record a failure and return it as a sentence, by the first part of the routes' paths.
     """
 
     def __init__(self, app: ASGIApp, *, reports: Mapping[str, Callable[[str, BaseException], object]]) -> None:
@@ -23,7 +23,7 @@ class PluginErrors:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"] if scope["type"] == "http" else ""
-        report = next((report for start, report in self._reports.items() if path.startswith(start)), None)
+        report = next((report for place, report in self._reports.items() if f"{path}/".startswith(f"{place}/")), None)
         if report is None:
             await self._app(scope, receive, send)
             return

@@ -1,31 +1,12 @@
 """Metrics that conditions can name: those of a trace, their changes since another trace, and those of ranks."""
 
 import math
-from collections.abc import Mapping
-from typing import Final, NamedTuple
 
 from stepscope.profiler.analysis.facts import Facts
-from stepscope.profiler.analysis.metrics import DEFINITIONS, Metric, metrics
+from stepscope.profiler.analysis.metrics import CHANGE, DEFINITIONS, OF_RANKS, Metric, metrics
 from stepscope.profiler.analysis.ranks import Ranks, rank_summary, stragglers, tables_of_ranks
 from stepscope.profiler.analysis.records import Unit
 from stepscope.profiler.analysis.report import other_definitions, other_metrics
-
-CHANGE: Final = "_change"
-"""Suffix of a metric's name for its change since the trace of ``--before``."""
-
-
-class _Meaning(NamedTuple):
-    unit: Unit
-    meaning: str
-
-
-OF_RANKS: Final[Mapping[str, _Meaning]] = {
-    "ranks": _Meaning("count", "ranks of the job"),
-    "rank_step_spread": _Meaning("percent", "mean step of the slowest rank relative to the fastest"),
-    "rank_waiting": _Meaning("percent", "share of a rank's mean step in which it waits in collectives, highest rank"),
-    "straggler": _Meaning("percent", "share of all waiting in collectives that the worst rank causes"),
-}
-"""Metrics of several traces of one job."""
 
 
 def unit_of(name: str) -> Unit | None:
@@ -58,7 +39,7 @@ def metrics_of_ranks(names: tuple[str, ...], ranks: Ranks | None) -> dict[str, M
     if not any(name in OF_RANKS for name in names):
         return {}
     values = _of_ranks(ranks)
-    return {name: Metric(name, *OF_RANKS[name], values[name]) for name in names if name in OF_RANKS}
+    return {name: Metric(*OF_RANKS[name], values[name]) for name in names if name in OF_RANKS}
 
 
 def metrics_of_trace(names: tuple[str, ...], facts: Facts, before: Facts | None) -> dict[str, Metric]:

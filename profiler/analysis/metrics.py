@@ -14,7 +14,7 @@ from stepscope.profiler.analysis.kernels import kernels, tensor_core_share
 from stepscope.profiler.analysis.memcpys import memcpys
 from stepscope.profiler.analysis.memory import memory_peaks
 from stepscope.profiler.analysis.queue import launch_summary, queue_summary
-from stepscope.profiler.analysis.records import Column, Unit
+from stepscope.profiler.analysis.records import Column, MetricDefinition, Unit
 from stepscope.profiler.analysis.roofline import utilization
 from stepscope.profiler.analysis.steps import CATEGORIES, mean_step, step_breakdown
 from stepscope.profiler.analysis.temporal import communication_overlap, gpu_utilization, temporal_breakdown
@@ -157,6 +157,20 @@ def _definitions() -> dict[str, _Definition]:
 
 DEFINITIONS: Final[Mapping[str, _Definition]] = _definitions()
 """Every metric by name. Metrics over devices are of the worst device."""
+OF_RANKS: Final[Mapping[str, MetricDefinition]] = {
+    definition.name: definition
+    for definition in (
+        MetricDefinition("ranks", "count", "ranks of the job"),
+        MetricDefinition("rank_step_spread", "percent", "mean step of the slowest rank relative to the fastest"),
+        MetricDefinition(
+            "rank_waiting", "percent", "share of a rank's mean step in which it waits in collectives, highest rank"
+        ),
+        MetricDefinition("straggler", "percent", "share of all waiting in collectives that the worst rank causes"),
+    )
+}
+"""Metrics of several traces of one job, by name."""
+CHANGE: Final = "_change"
+"""Suffix of a metric's name for its change since an earlier trace."""
 
 
 def metrics(trace: Trace | Facts, names: tuple[str, ...] = ()) -> dict[str, Metric]:

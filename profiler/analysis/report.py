@@ -24,7 +24,7 @@ from stepscope.profiler.analysis.memory import (
     MEMORY_BY_OPERATOR,
     MEMORY_TIMELINE,
 )
-from stepscope.profiler.analysis.metrics import DEFINITIONS, OVERVIEW_COLUMNS, Metric, overview
+from stepscope.profiler.analysis.metrics import CHANGE, DEFINITIONS, OF_RANKS, OVERVIEW_COLUMNS, Metric, overview
 from stepscope.profiler.analysis.operators import BY_OTHER_KEYS, OPERATORS
 from stepscope.profiler.analysis.queue import LAUNCHES, QUEUE
 from stepscope.profiler.analysis.rank_groups import RANK_GROUPS
@@ -253,9 +253,10 @@ def _check(analysis: Analysis) -> None:
                 f"it has a metric {metric.name!r}, expected lowercase letters, digits and underscores, and no word of "
                 "conditions"
             )
-    taken = [metric.name for metric in analysis.metrics if metric.name in DEFINITIONS]
-    if taken:
-        raise ValueError(f"the name of the metric {taken[0]!r} is taken by Stepscope: choose another")
+        if metric.name in {*DEFINITIONS, *OF_RANKS}:
+            raise ValueError(f"the name of the metric {metric.name!r} is taken by Stepscope: choose another")
+        if metric.name.endswith(CHANGE):
+            raise ValueError(f"it has a metric {metric.name!r}: names that end in {CHANGE!r} are those of changes")
     if analysis.metrics and (analysis.figures is None or analysis.of != "trace"):
         raise ValueError("it has metrics, and is not of one trace or has no figures")
 

@@ -1,6 +1,5 @@
 """The collectors by name, imported on request: most of them need a library of their own."""
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from typing import Final
 
 from stepscope.plugins import ERRORS_OF_OTHERS, Extensions
 from stepscope.profiler.collectors.base import Collected, Collector, RecordingClock
-from stepscope.record_fields import check_fields, check_methods, check_place
+from stepscope.profiler.collectors.checks import check_collected
+from stepscope.record_fields import check_methods, check_place
 from stepscope.summary.errors import UserError
 
 
@@ -67,6 +67,7 @@ class _Guarded:
 
     def start(self, clock: RecordingClock) -> None:
         doing = ""
+        self._clock = clock
         try:
             self._collector = self._make()
             check_methods(self._collector, Collector)
@@ -79,18 +80,9 @@ class _Guarded:
 
     def stop(self) -> Collected:
         try:
-            collected = self._collector.stop()
-            if not isinstance(collected, Collected):
-                raise TypeError(f"it returned {type(collected).__name__}, expected Collected")
-            check_fields(collected, Collected)
-            for name, value in collected.metadata.items():
-                try:
-                    json.dumps(value)
-                except (TypeError, ValueError) as error:
-                    raise TypeError(f"metadata[{name!r}] cannot be JSON: {error}") from error
+            return check_collected(self._collector.stop(), self._clock.now() + self._clock.wall_offset_ns)
         except ERRORS_OF_OTHERS as error:
             raise UserError(str(self._report(error, "stop"))) from error
-        return collected
 
 
 def _check(listed: ListedCollector) -> None:

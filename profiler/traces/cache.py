@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from stepscope.profiler.collectors.host import plain_text
 from stepscope.profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
+from stepscope.profiler.traces.checks import are_in_rows
 from stepscope.profiler.traces.compression import unpacked, zstd_compress
 from stepscope.profiler.traces.error import TraceError
 from stepscope.profiler.traces.limits import Limits, limits_of_memory
@@ -270,28 +271,10 @@ def _check(found: Mapping[str, NDArray[Any]], header: _Header, name: str) -> Non
         not len(found[key]) or (int(found[key].min()) >= 0 and int(found[key].max()) < limit)
         for key, limit in limits.items()
     )
-    good = good and len(header.arguments) == -(-size // BLOCK) and _in_rows(found, header)
-    if not good:
+    good = good and len(header.arguments) == -(-size // BLOCK)
+    depths = [lane.depths for lane in header.lanes]
+    if not good or not are_in_rows(*(found[key] for key in ("start_ns", "duration_ns", "lane", "depth")), depths):
         raise TraceError(f"{name} is damaged: its columns do not fit together. Convert the trace again.")
-
-
-def _in_rows(found: Mapping[str, NDArray[Any]], header: _Header) -> bool:
-    """Return whether slices are sorted by row without overlaps in a row, and lanes have exactly the rows in use."""
-    start, duration, depth = found["start_ns"], found["duration_ns"], found["depth"]
-    depths = np.array([lane.depths for lane in header.lanes] or [0], np.int64)
-    if not len(start):
-        return not depths.any()
-    # The sum alone could exceed 64 bits.
-    if min(int(column.min()) for column in (depths, duration, depth)) < 0:
-        return False
-    if int(depths.max()) > len(start) or int(depths.sum()) > len(start):
-        return False
-    if (depth >= depths[found["lane"]]).any():
-        return False
-    row = (np.cumsum(depths) - depths)[found["lane"]] + depth
-    step = np.diff(row)
-    apart = start[:-1] + duration[:-1] <= start[1:]
-    return bool(row[0] == 0 and row[-1] == depths.sum() - 1 and ((step == 1) | ((step == 0) & apart)).all())
 
 
 class _Block:

@@ -1,18 +1,20 @@
 """The formats of traces: Stepscope's own, and those that other distributions add."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from stepscope.plugins import ERRORS_OF_OTHERS, Extensions, Plugin
-from stepscope.profiler.trace import Trace
+from stepscope.profiler.trace import Arguments, Trace
 from stepscope.profiler.traces import cache as trace_cache
 from stepscope.profiler.traces import chrome, step_stats, xplane
+from stepscope.profiler.traces.checks import check_trace
 from stepscope.profiler.traces.compression import BEGINNING, unpacked_beginning
 from stepscope.profiler.traces.error import TraceError
 from stepscope.profiler.traces.limits import Limits
 from stepscope.profiler.traces.reader import TraceReader
+from stepscope.record_fields import check_endings
 from stepscope.summary.cancellation import Cancelled
 
 READERS: Final = (chrome.READER, xplane.READER, trace_cache.READER, step_stats.READER)
@@ -22,6 +24,7 @@ OTHERS: Final = Extensions(
     TraceReader,
     lambda reader: reader.name,
     lambda: [reader.name for reader in READERS],
+    check=lambda reader: check_endings((*reader.suffixes, *reader.endings)),
     about_of=lambda reader: reader.about,
 )
 """Readers that other distributions add."""
@@ -80,6 +83,26 @@ def readers_for(data: bytes) -> Iterator[TraceReader]:
     yield from (reader for reader in trace_readers() if reader is not first and reader.may_read(data))
 
 
+class _GuardedArguments:
+    """Arguments of slices that are empty where somebody else's code fails to decode them, which is reported."""
+
+    def __init__(self, arguments: Arguments, plugin: Plugin) -> None:
+        self._arguments: Final = arguments
+        self._plugin: Final = plugin
+
+    def __getitem__(self, slice_index: int) -> Mapping[str, Any]:
+        try:
+            found = self._arguments[slice_index]
+            if not isinstance(found, Mapping):
+                raise TypeError(f"they are of the type {type(found).__name__}, not a mapping")
+        except Cancelled:
+            raise
+        except ERRORS_OF_OTHERS as error:
+            OTHERS.fail(self._plugin, error, "arguments")
+            return {}
+        return found
+
+
 def _guarded(plugin: Plugin, reader: TraceReader) -> TraceReader:
     """Return a reader of another distribution as one that raises nothing but `TraceError`."""
     accepts = reader.may_read
@@ -94,8 +117,11 @@ def _guarded(plugin: Plugin, reader: TraceReader) -> TraceReader:
     def read(data: bytes, name: str, notes: tuple[str, ...], limits: Limits) -> Trace | None:
         try:
             trace = reader.read(data, name, notes, limits)
-            if trace is not None and not isinstance(trace, Trace):
+            if trace is None:
+                return None
+            if not isinstance(trace, Trace):
                 raise TypeError(f"read() returned {type(trace).__name__}, not a Trace or None")
+            check_trace(trace)
         except TraceError as error:
             if name in str(error):
                 raise
@@ -104,7 +130,9 @@ def _guarded(plugin: Plugin, reader: TraceReader) -> TraceReader:
             raise
         except ERRORS_OF_OTHERS as error:
             raise TraceError(f"{name} cannot be read. {OTHERS.fail(plugin, error, 'read')}") from error
-        return trace
+        if type(trace.arguments).__module__.startswith("stepscope."):
+            return trace
+        return replace(trace, arguments=_GuardedArguments(trace.arguments, plugin))
 
     return replace(
         reader, sniff=lambda data: safe("sniff", data), accepts=lambda data: safe("accepts", data), read=read

@@ -64,7 +64,13 @@ def trace_of_slices(
         notes: what happened to the file as a whole, for the trace's losses.
         metadata: what the file says about itself.
         epoch_ns: wall time of the trace's time 0 in nanoseconds since 1970, if the file has it.
+
+    Raises:
+        TypeError: the arguments of a slice are no mapping.
     """
+    for one in slices:
+        if not isinstance(one.arguments, Mapping):
+            raise TypeError(f"the arguments of {one.name!r} are {one.arguments!r}, expected a mapping")
     kept = [one for one in slices if _in_range(one)]
     lost = len(slices) - len(kept)
     lanes = list(dict.fromkeys(one.lane for one in kept))

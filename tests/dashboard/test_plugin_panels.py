@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from dash import Dash, Input, Output, html
 from fastapi import APIRouter
+from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from stepscope.dashboard.page.plugin_files import MOST_FILES, PluginFiles
@@ -18,6 +19,7 @@ from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.panels.plugin_panel import PluginPanel
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import LightRoute
 from stepscope.plugins import Extensions, PluginFailure, plugin_failures
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.recognition import Recognizer
@@ -189,12 +191,21 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
         ),
         (GOOD.replace("weather.rain", "rain.weather"), "the setting 'rain.weather' does not begin with 'weather.'"),
         (
+            "from stepscope.summary.recognition import Recognizer\n"
+            + GOOD.replace("    web = ", "    recognizers = (Recognizer('hail', ('.Hail',), bool),)\n    web = "),
+            "the ending of file names '.Hail' is not valid: use lower case, such as '.txt'",
+        ),
+        (
             GOOD.replace("False),", 'False), flag("weather.rain", True)'),
             "ValueError: two settings are named 'weather.rain'",
         ),
         (
             GOOD.replace("flag", "choice").replace("False", "'much', ['none', 'little']"),
             "the default of 'weather.rain' cannot be used: weather.rain is 'much', expected one of none, little",
+        ),
+        (
+            GOOD.replace("flag", "text").replace("False", "3"),
+            "the default of 'weather.rain' cannot be used: it is written as (3,), which is not text",
         ),
         (GOOD.replace('("weather",)', '"weather"'), "kinds is 'weather', expected a tuple of str"),
         (GOOD.replace('/ "web"', '/ "www"'), "the web folder 'www' has no index.js"),
@@ -282,6 +293,66 @@ def test_each_method_of_a_panel_may_fail_alone(loaded: Callable[[Panel], Extensi
         "router: OSError: wet",
         "register: ValueError: late",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "endpoint", "reason"),
+    [
+        ("today", lambda: 1, "ValueError: the path of a route is 'today', which does not begin with '/'"),
+        ("/today", lambda: 1, ""),
+        ("", lambda: 1, ""),
+        ("/{of}/{of}", lambda of: 1, "ValueError: Duplicated param name of at path /{of}/{of}"),
+    ],
+)
+@pytest.mark.parametrize("route_class", [APIRoute, LightRoute])
+def test_routes_are_below_the_panels_own_address_and_leave_the_description_of_all_routes(
+    loaded: Callable[[Panel], Extensions[Panel]],
+    route_class: type[APIRoute],
+    path: str,
+    endpoint: Callable[..., int],
+    reason: str,
+) -> None:
+    class Routed(Thief):
+        def router(self, live: Live) -> APIRouter:
+            routes = APIRouter(route_class=route_class)
+            routes.add_api_route(path, endpoint)
+            return routes
+
+    extensions = loaded(Routed())
+    client = served()
+    assert reasons(extensions.failures()) == [f"router: {each}" for each in filter(None, [reason])]
+    described = [each for each in client.get("/api/openapi.json").json()["paths"] if each.startswith("/api/thief")]
+    assert described == ([] if reason else [f"/api/thief{path}"])
+    assert client.get("/api/thieftoday").status_code == 404
+
+
+def test_a_route_that_fastapi_cannot_make_is_named_at_once(loaded: Callable[[Panel], Extensions[Panel]]) -> None:
+    class Routed(Thief):
+        def router(self, live: Live) -> APIRouter:
+            def of(app: Dash) -> int:
+                return 1
+
+            routes = APIRouter(route_class=LightRoute)
+            routes.add_api_route("/of", of)
+            return routes
+
+    extensions = loaded(Routed())
+    assert served().get("/api/openapi.json").status_code == 200
+    [reason] = reasons(extensions.failures())
+    assert reason.startswith("router: FastAPIError: Invalid args for response field!")
+
+
+def test_the_route_of_a_panels_own_address_fails_by_name(loaded: Callable[[Panel], Extensions[Panel]]) -> None:
+    class Routed(Thief):
+        def router(self, live: Live) -> APIRouter:
+            routes = APIRouter()
+            routes.add_api_route("", lambda: 1 // 0)
+            return routes
+
+    loaded(Routed())
+    answer = served().get("/api/thief")
+    assert answer.status_code == 500
+    assert "failed: the route /api/thief: ZeroDivisionError" in answer.json()["detail"]
 
 
 def test_a_failure_is_remembered_once(loaded: Callable[[Panel], Extensions[Panel]]) -> None:

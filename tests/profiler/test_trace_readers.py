@@ -2,15 +2,19 @@
 
 import gzip
 import json
+import re
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from stepscope.profiler.trace import Counter, Lane
+from stepscope.profiler.trace import Counter, Flows, Lane, Step, Trace
 from stepscope.profiler.traces import READERS, TraceReader, read_trace
 from stepscope.profiler.traces.cache import encode_cache
+from stepscope.profiler.traces.checks import check_trace
 from stepscope.profiler.traces.registry import begins_as_trace
 from stepscope.profiler.traces.simple import Slice, trace_of_slices
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
@@ -21,6 +25,10 @@ CHAPTER = "A trace format"
 LANE = Lane("p", "t", 1, 2, "host")
 BROKEN = """
 import sys
+from dataclasses import replace
+from stepscope.profiler.trace import Lane
+from stepscope.profiler.traces.simple import Slice, trace_of_slices
+LANE = Lane("p", "t", 1, 2, "host")
 from stepscope.profiler.traces import TraceError, TraceReader
 def refuse(*given):
     raise TraceError("It has no laps.")
@@ -33,7 +41,18 @@ EXITS = TraceReader(name="exits", about="e", sniff=lambda data: data.startswith(
 RETURNS = TraceReader(name="returns", about="y", sniff=lambda data: data.startswith(b"ret"), read=lambda *given: 3)
 SNIFFS = TraceReader(name="sniffs", about="z", sniff=fail, read=fail, suffixes=(".sniffs",))
 GREEDY = TraceReader(name="greedy", about="g", sniff=lambda data: data[:1] in b"{\\ns", read=fail)
+class Late:
+    def __getitem__(self, index):
+        return {} if index else fail()
+def read_late(data, name, notes, limits):
+    return replace(trace_of_slices([Slice("late", 1, 2, LANE)]), arguments=Late())
+def read_odd(data, name, notes, limits):
+    return replace(trace_of_slices([Slice("odd", 1, 2, LANE)]), names=())
+LATE = TraceReader(name="late", about="l", sniff=lambda data: data.startswith(b"late"), read=read_late)
+ODD = TraceReader(name="odd", about="o", sniff=lambda data: data.startswith(b"odd"), read=read_odd)
 REFUSES = TraceReader(name="refuses", about="r", sniff=lambda data: data.startswith(b"ref"), read=refuse)
+EVERY = TraceReader(name="every", about="v", sniff=fail, read=fail, suffixes=("",))
+UPPER = TraceReader(name="upper", about="u", sniff=fail, read=fail, endings=(".LAPS",))
 TAKEN = TraceReader(name="chrome", about="c", sniff=fail, read=fail)
 """
 
@@ -50,10 +69,10 @@ def laps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a distribution whose readers all fail, and with files."""
     folder = tmp_path_factory.mktemp("broken")
-    names = ("reads", "exits", "returns", "sniffs", "greedy", "refuses", "taken")
+    names = ("reads", "exits", "returns", "sniffs", "greedy", "refuses", "every", "upper", "taken", "late", "odd")
     points = {name: f"broken_readers:{name.upper()}" for name in names}
     write_distribution(folder, {"broken_readers": BROKEN}, {"trace_readers": points}, "stepscope-broken")
-    for kind in ("reads", "exits", "returns", "refuses"):
+    for kind in ("reads", "exits", "returns", "refuses", "late", "odd"):
         (folder / f"a.{kind}").write_text(kind)
     (folder / "no.sniffs").write_text("nothing")
     event = {"name": "op", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1}
@@ -131,6 +150,7 @@ def test_what_may_be_read_is_said_with_the_formats_of_others(laps: Path) -> None
             "'reads' of stepscope-broken 1.2 (stepscope.trace_readers) failed: read: ZeroDivisionError: no time has",
         ),
         ("a.exits", "failed: read: SystemExit: no license"),
+        ("a.odd", "failed: read: ValueError: name_id has numbers from 0 to 0, expected less than 0"),
         ("a.returns", "failed: read: TypeError: read() returned int, not a Trace or None"),
     ],
 )
@@ -140,6 +160,13 @@ def test_a_reader_that_fails_is_named(broken: Path, file: str, reason: str) -> N
     assert f"{file} cannot be read. The plug-in" in found.stderr
     assert reason in found.stderr
     assert "Traceback" not in found.stderr
+
+
+def test_arguments_that_a_reader_fails_to_decode_are_empty_and_it_is_named(broken: Path) -> None:
+    found = stepscope(broken, "convert", "a.late", "-o", "late.json")
+    assert (found.returncode, "Wrote late.json: 1 slice on 1 lane" in found.stderr) == (0, True)
+    said = "'late' of stepscope-broken 1.2 (stepscope.trace_readers) failed: arguments: ZeroDivisionError"
+    assert found.stderr.count(said) == 1
 
 
 def test_a_reader_that_refuses_a_file_need_not_name_it(broken: Path) -> None:
@@ -158,6 +185,8 @@ def test_no_reader_of_others_takes_what_stepscopes_own_know_and_what_fails_to_lo
             "'taken' of stepscope-broken 1.2 (stepscope.trace_readers) failed: ValueError: the name 'chrome' is taken"
             in found.stderr
         )
+        for ending in ("", ".LAPS"):
+            assert f"failed: ValueError: the ending of file names {ending!r} is not valid" in found.stderr
     found = stepscope(broken, "convert", "no.sniffs", "-o", "x.json")
     assert "failed: sniff: ZeroDivisionError" in found.stderr
 
@@ -200,3 +229,47 @@ def test_slices_at_hand_become_a_trace() -> None:
     assert trace.losses.notes == ("a note",)
     assert (trace.counters, trace.metadata, trace.epoch_ns) == ((counter,), {"tool": "x"}, 5)
     assert len(trace_of_slices([])) == 0
+    with pytest.raises(TypeError, match=r"the arguments of 'op' are \['x'\], expected a mapping"):
+        trace_of_slices([Slice("op", 1, 2, LANE, "", ["x"])])  # type: ignore[arg-type]
+
+
+def spoiled(**changed: Any) -> Trace:
+    """A trace of two slices and a counter, with changed fields."""
+    counter = Counter("p", "memory", "bytes", np.array([1, 2]), np.array([2.0, 3.0]))
+    trace = trace_of_slices([Slice("a", 1, 10, LANE), Slice("b", 2, 3, LANE)], counters=[counter])
+    return replace(trace, **changed)
+
+
+INT32 = np.int32
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"names": ("a", 3)}, "names[1] is 3, expected str"),
+        ({"start_ns": np.array([1.0, 2.0])}, "start_ns is of the type float64, expected int64"),
+        ({"lane": np.zeros(3, INT32)}, "lane is of shape [3], expected [2]"),
+        ({"name_id": np.array([0, 2], INT32)}, "name_id has numbers from 0 to 2, expected less than 2"),
+        ({"lane": np.array([0, -1], INT32)}, "lane has numbers from -1 to 0, expected less than 1"),
+        ({"start_ns": np.array([1, 1 << 62])}, f"the times of slices are from 1 to {1 << 62:,} ns"),
+        ({"duration_ns": np.array([-1, 3])}, "the times of slices are from -1 to 3 ns"),
+        ({"depth": np.zeros(2, INT32)}, "its slices are not sorted by (lane, depth, start), or overlap in a row"),
+        (
+            {"flows": Flows(np.array([0]), np.array([2]), np.array([0], INT32))},
+            "flows.target has numbers from 2 to 2, expected less than 2",
+        ),
+        (
+            {"counters": (Counter("p", "memory", "", np.array([1, 2]), np.array([1.0])),)},
+            "values of the counter 'memory' is of shape [1], expected [2]",
+        ),
+        (
+            {"counters": (Counter("p", "memory", "", np.array([2, 1]), np.array([1.0, 2.0])),)},
+            "the times of the counter 'memory' go back",
+        ),
+        ({"steps": (Step(1, "one", 1, -1),)}, "the times of steps are from -1 to -1 ns"),
+    ],
+)
+def test_a_trace_whose_columns_do_not_fit_is_refused(changed: dict[str, Any], reason: str) -> None:
+    check_trace(spoiled())
+    with pytest.raises((TypeError, ValueError), match=re.escape(reason)):
+        check_trace(spoiled(**changed))
