@@ -273,7 +273,7 @@ def _check(found: Mapping[str, NDArray[Any]], header: _Header, name: str) -> Non
     )
     good = good and len(header.arguments) == -(-size // BLOCK)
     depths = [lane.depths for lane in header.lanes]
-    if not good or not are_in_rows(*(found[key] for key in ("start_ns", "duration_ns", "lane", "depth")), depths):
+    if not good or not are_in_rows(found["start_ns"], found["duration_ns"], found["lane"], found["depth"], depths):
         raise TraceError(f"{name} is damaged: its columns do not fit together. Convert the trace again.")
 
 
