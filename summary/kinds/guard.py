@@ -7,12 +7,15 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.plugins import ERRORS_OF_OTHERS, Plugin, PluginFailure
+from stepscope.summary.arguments import as_array
 from stepscope.summary.cancellation import Cancelled
 from stepscope.summary.kinds.base import ColumnType, Kind, PayloadError, PayloadFile, Table
+from stepscope.summary.proto.summary_pb2 import Summary
 
+_MOST_ARRAY_BYTES: Final = 1 << 31
 _Result = TypeVar("_Result")
 _Fail = Callable[[Plugin, BaseException, str], PluginFailure]
 
@@ -42,9 +45,9 @@ def guarded(kind: Kind, plugin: Plugin, fail: _Fail) -> Kind:
         kind,
         decode=safe(kind.decode, "decode"),
         table=kind.table and _guarded_table(kind.table, safe),
-        array=array and safe(lambda payload: np.asarray(array(payload)), "array"),
+        array=array and safe(lambda payload: _array(array(payload)), "array"),
         files=files and safe(lambda payload: [_file(file) for file in files(payload)], "files"),
-        legacy_form=legacy_form and safe(legacy_form, "legacy_form"),
+        legacy_form=legacy_form and safe(lambda value: _value(legacy_form(value)), "legacy_form"),
     )
 
 
@@ -63,6 +66,20 @@ def _row(columns: Mapping[str, ColumnType], row: Sequence[Any]) -> tuple[Any, ..
     )
 
 
+def _array(values: Any) -> NDArray[Any]:
+    array = as_array(values, "the array", allow_complex=True)
+    # Views may be larger than any memory.
+    if array.nbytes > _MOST_ARRAY_BYTES:
+        raise ValueError(f"the array has {array.nbytes:,} bytes, expected at most {_MOST_ARRAY_BYTES:,}")
+    return array
+
+
+def _value(value: Any) -> Summary.Value:
+    if not isinstance(value, Summary.Value):
+        raise TypeError(f"expected a Summary.Value, got {reprlib.repr(value)}")
+    return value
+
+
 def _file(file: Any) -> PayloadFile:
     if not isinstance(file, tuple) or len(file) != 2 or not isinstance(file[0], (bytes, bytearray, memoryview)):
         raise TypeError(f"expected PayloadFile(bytes, ending), got {reprlib.repr(file)}")
@@ -70,7 +87,7 @@ def _file(file: Any) -> PayloadFile:
     # The ending becomes part of a path.
     if not isinstance(ending, str) or not ending.removeprefix(".").replace(".", "").isalnum():
         raise ValueError(f'expected the ending of a file, such as ".png", got {ending!r}')
-    return PayloadFile(bytes(content), ending)
+    return PayloadFile(bytes(content), f".{ending.removeprefix('.')}")
 
 
 def _whole(value: Any) -> int:

@@ -69,6 +69,8 @@ def _check(kind: Kind) -> None:
     if kind.legacy_field not in (None, *_FREE_LEGACY_FIELDS):
         expected = " or ".join(map(repr, (None, *_FREE_LEGACY_FIELDS)))
         raise ValueError(f"its legacy_field is {kind.legacy_field!r}, expected {expected}")
+    if kind.table is not None and not all(name.strip() for name in kind.table.columns):
+        raise ValueError("a column of its table has no name")
     if kind.table is not None and (taken := set(kind.table.columns) & set(POINT_COLUMNS)):
         raise ValueError(f"every table already has a column {min(taken)!r}")
 

@@ -16,6 +16,7 @@ from tests.plugin_distributions import REPOSITORY, run_python, stepscope, write_
 
 CHAPTER = "A kind of summary"
 BROKEN = """
+import numpy as np
 from stepscope.summary.kinds import Kind, PayloadFile, Table
 from stepscope.summary.kinds.tensor_proto import numbers
 decode = lambda value: numbers(value.tensor)
@@ -33,6 +34,11 @@ COLUMN = Kind(plugin_name="column", decode=decode, about="x", table=Table({"step
 LEGACY = Kind(plugin_name="legacy", decode=decode, about="x", legacy_field="image")
 OLD = Kind(plugin_name="old", decode=decode, about="x", legacy_field="obsolete_old_style_histogram")
 OLD_TOO = Kind(plugin_name="old_too", decode=decode, about="x", legacy_field="obsolete_old_style_histogram")
+NAMELESS = Kind(plugin_name="nameless", decode=decode, about="x", table=Table({" ": "int"}, lambda rows: []))
+OBJECTS = Kind(plugin_name="objects", decode=decode, about="x", array=lambda rows: [object()])
+HUGE = Kind(plugin_name="huge", decode=decode, about="x", array=lambda rows: np.broadcast_to(1.0, (1 << 40,)))
+DOTLESS = Kind(plugin_name="dotless", decode=decode, about="x", files=lambda rows: [PayloadFile(b"", "tar.gz")])
+MODERN = Kind(plugin_name="modern", decode=decode, about="x", legacy_form=lambda value: 3)
 NOTHING = 3
 """
 
@@ -120,8 +126,8 @@ print(json.dumps([listed["spectrum"]["enabled"], listed["images"]["enabled"], [e
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a distribution whose kinds all fail, and logs of them."""
     folder = tmp_path_factory.mktemp("broken")
-    values = ("undecoded", "exits", "short", "odd", "climbing")
-    names = (*values, "taken", "reserved", "slash", "column", "nothing", "legacy", "old", "old_too")
+    values = ("undecoded", "exits", "short", "odd", "climbing", "objects", "huge", "dotless", "modern")
+    names = (*values, "nameless", "taken", "reserved", "slash", "column", "nothing", "legacy", "old", "old_too")
     points = {name: f"broken_kinds:{name.upper()}" for name in names} | {"gone": "broken_kinds:GONE"}
     write_distribution(folder, {"broken_kinds": BROKEN}, {"kinds": points}, "stepscope-broken")
     found = run_python(
@@ -134,7 +140,7 @@ from stepscope.summary.kinds.tensor_proto import numbers_tensor, plugin_metadata
 from stepscope.summary.proto.summary_pb2 import DATA_CLASS_TENSOR, Summary
 with SummaryWriter("logs/run") as writer:
     writer.add_scalar("loss", 0.5, 0)
-    for kind in ("undecoded", "exits", "short", "odd", "climbing", "unknown"):
+    for kind in ("undecoded", "exits", "short", "odd", "climbing", "objects", "huge", "dotless", "modern", "unknown"):
         metadata = plugin_metadata(kind, DATA_CLASS_TENSOR)
         writer.add_value(Summary.Value(tag=kind, metadata=metadata, tensor=numbers_tensor(np.zeros(2))), 0)
 """,
@@ -150,8 +156,8 @@ def exported(folder: Path, kind: str) -> CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("undecoded", "decode: ZeroDivisionError: the flux is zero (broken_kinds, line 6)"),
-        ("exits", "decode: SystemExit: no license (broken_kinds, line 8)"),
+        ("undecoded", "decode: ZeroDivisionError: the flux is zero (broken_kinds, line 7)"),
+        ("exits", "decode: SystemExit: no license (broken_kinds, line 9)"),
         ("short", "rows: ValueError: expected rows of 2 elements (a, b), got 1"),
         ("odd", f"rows: ValueError: expected a number of 64 bits, got {1 << 70}"),
     ],
@@ -166,11 +172,47 @@ def test_what_fails_in_a_kind_is_an_error_of_its_values(broken: Path, kind: str,
     assert found.stderr.count(row["error"]) == 1
 
 
+def test_what_is_no_array_of_numbers_is_an_error_of_its_value(broken: Path) -> None:
+    errors = {row["tag"]: row["error"] for row in json.loads(exported(broken, "tensors").stdout)}
+    assert "failed: array: TypeError: the array must be numbers, got list [<object" in errors["objects"]
+    assert errors["huge"].endswith(
+        f"failed: array: ValueError: the array has {8 << 40:,} bytes, expected at most {1 << 31:,}"
+    )
+
+
+def test_a_legacy_form_that_is_no_value_is_named(broken: Path) -> None:
+    found = run_python(
+        broken,
+        "-c",
+        """
+import numpy as np
+from stepscope import SummaryWriter
+from stepscope.summary.kinds.tensor_proto import numbers_tensor, plugin_metadata
+from stepscope.summary.proto.summary_pb2 import DATA_CLASS_TENSOR, Summary
+with SummaryWriter("legacy/run", legacy=True) as writer:
+    metadata = plugin_metadata("modern", DATA_CLASS_TENSOR)
+    try:
+        writer.add_value(Summary.Value(tag="m", metadata=metadata, tensor=numbers_tensor(np.zeros(2))), 0)
+    except ValueError as error:
+        print(error)
+""",
+    )
+    assert found.stdout == (
+        "The plug-in 'modern' of stepscope-broken 1.2 (stepscope.kinds) failed: "
+        "legacy_form: TypeError: expected a Summary.Value, got 3\n"
+    )
+
+
 def test_a_kind_cannot_write_outside_the_folder(broken: Path) -> None:
     found = stepscope(broken, "export", "--logdir", "logs", "--kind", "climbing", "-o", "out")
     assert "expected the ending of a file" in found.stderr
     assert "Wrote 0 files of climbing" in found.stderr
     assert not list(broken.rglob("x"))
+
+
+def test_the_ending_of_a_file_has_a_dot(broken: Path) -> None:
+    assert stepscope(broken, "export", "--logdir", "logs", "--kind", "dotless", "-o", "dotted").returncode == 0
+    assert [path.name for path in (broken / "dotted").rglob("*") if path.is_file()] == ["0.tar.gz"]
 
 
 def test_what_cannot_be_a_kind_is_named_and_everything_else_goes_on(broken: Path) -> None:
@@ -193,6 +235,7 @@ def test_what_cannot_be_a_kind_is_named_and_everything_else_goes_on(broken: Path
             "ValueError: the legacy_field 'obsolete_old_style_histogram' is taken by stepscope-broken 1.2: "
             "choose another",
         ),
+        ("nameless", "ValueError: a column of its table has no name"),
         ("nothing", "TypeError: broken_kinds:NOTHING is of the type int, not Kind"),
         ("gone", "AttributeError: module 'broken_kinds' has no attribute 'GONE'"),
     ):
