@@ -9,6 +9,7 @@ from inspect import get_annotations, iscoroutinefunction
 from typing import Any, Final
 
 from dash import Dash, html
+from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from fastapi import APIRouter, HTTPException
 from fastapi.openapi.utils import get_openapi
@@ -74,6 +75,7 @@ class PluginPanel(Panel):
             return _notice(self._web_failure)
         try:
             content = self._panel.layout(snapshot, view)
+            _check_content(content)
             # Here rather than with the whole page's answer: content that is not a component then fails alone.
             json.dumps(content, default=_as_json)
         except ERRORS_OF_OTHERS as error:
@@ -163,6 +165,15 @@ def _check_routes(routes: APIRouter) -> None:
 
 def _notice(failure: PluginFailure) -> html.Div:
     return html.Div(str(failure), className="notice plugin-failed", role="alert")
+
+
+def _check_content(content: Any) -> None:
+    """Raise TypeError with a sentence for content that nobody can draw: in the browser, all of the page would fail."""
+    if isinstance(content, (list, tuple)):
+        for part in content:
+            _check_content(part)
+    elif content is not None and not isinstance(content, (str, int, float, Component)):
+        raise TypeError(f"it returned {type(content).__name__}, expected a component, a text, or a list of these")
 
 
 def _as_json(value: Any) -> Any:

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.browser
 
 BROKEN = """
 from pathlib import Path
+from dash import html
 from stepscope.dashboard.panels.base import Panel
 
 class Broken(Panel):
@@ -42,6 +43,21 @@ class Bare(Broken):
     def layout(self, snapshot, view):
         raise LookupError("no layout today")
 
+class Red(Broken):
+    def __init__(self):
+        self.name, self.title, self.web = "red", "Red", None
+
+    def layout(self, snapshot, view):
+        return html.Div("red", style="color: red")
+
+class Plain(Red):
+    def __init__(self):
+        self.name, self.title, self.web = "plain", "Plain", None
+
+    def layout(self, snapshot, view):
+        return [{"a": 1}]
+
+RED, PLAIN = Red(), Plain()
 MOUNT, LISTEN, OLD, BARE = Broken("mount"), Broken("listen"), Broken("old"), Bare()
 NAMELESS, LOST = Broken("nameless"), Broken("lost")
 """
@@ -226,7 +242,7 @@ def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
 ) -> None:
     page = refused_page
     names = {"mount": "MOUNT", "listen": "LISTEN", "old": "OLD", "bare": "BARE", "lost": "LOST"}
-    names["nameless"] = "NAMELESS"
+    names |= {"nameless": "NAMELESS", "red": "RED", "plain": "PLAIN"}
     entries = {name: f"broken.panels:{constant}" for name, constant in names.items()}
     points = {"panels": {**entries, "worse": "broken.worse:PANEL"}}
     write_distribution(site, BROKEN_FILES, points, "stepscope-broken")
@@ -248,7 +264,16 @@ def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
     page.get_by_role("tab", name="Lost").click()
     expect(note).to_contain_text("mount: index.js, or a module that it imports, cannot be loaded")
     page.get_by_role("tab", name="Bare").click()
-    expect(note).to_have_text(f"The plug-in 'bare' {of}: layout: LookupError: no layout today (broken.panels, line 18)")
+    expect(note).to_have_text(f"The plug-in 'bare' {of}: layout: LookupError: no layout today (broken.panels, line 19)")
+
+    page.get_by_role("tab", name="Plain").click()
+    expect(note).to_have_text(
+        f"The plug-in 'plain' {of}: layout: TypeError: it returned dict, expected a component, a text, or a list of "
+        "these"
+    )
+    page.get_by_role("tab", name="Red").click()
+    expect(failed).to_contain_text(f"The plug-in 'red' {of}: a component cannot be drawn: Minified React error #62")
+    expect(page.locator("#panel")).to_have_attribute("data-waits", "Red could not be drawn")
 
     page.get_by_role("tab", name="Listen").click()
     page.get_by_role("button", name="Press").click()

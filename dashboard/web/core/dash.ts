@@ -27,8 +27,20 @@ interface Clientside {
   [namespace: string]: unknown;
 }
 
+/** What Dash keeps of an error in the browser; only those of components that cannot be drawn have `info`. */
+interface DashError {
+  error: unknown;
+  info?: unknown;
+}
+
+interface DashStore {
+  getState(): { error: { frontEnd: readonly DashError[] } };
+  subscribe(listener: () => void): unknown;
+}
+
 declare global {
   interface Window {
+    dash_stores?: readonly DashStore[];
     dash_component_api?: { getLayout(id: Id): { props: Record<string, unknown> } | undefined };
     dash_clientside: Clientside;
     dashAgGridFunctions?: Record<string, Callback>;
@@ -75,6 +87,22 @@ export function onFailedCallback(listener: () => void): void {
       name.includes("/_dash-update-component") && (responseStatus === 0 || responseStatus >= 400);
     if ((requests.getEntries() as PerformanceResourceTiming[]).some(isFailed)) listener();
   }).observe({ type: "resource" });
+}
+
+/** Calls back with the error of each component that cannot be drawn, which Dash leaves empty and does not report. */
+export function onUndrawn(listener: (error: unknown) => void): void {
+  for (const store of window.dash_stores ?? []) {
+    let known = 0;
+    const look = () => {
+      const { frontEnd } = store.getState().error;
+      // The newest is first.
+      const news = frontEnd.slice(0, frontEnd.length - known).reverse();
+      known = frontEnd.length;
+      news.filter(({ info }) => info).forEach(({ error }) => listener(error));
+    };
+    store.subscribe(look);
+    look();
+  }
 }
 
 /** The value that a callback returns to leave an output unchanged. */

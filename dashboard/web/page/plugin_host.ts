@@ -3,12 +3,14 @@
  * reports which of them fails at what. docs/extending.md describes this interface; `API` is its version.
  */
 import { all, type Command, register } from "../core/commands.ts";
+import { onUndrawn } from "../core/dash.ts";
 import { icon, iconButton, make } from "../core/dom.ts";
 import { Api, type How, isAbort, messageOf, type Parameters } from "../core/request.ts";
 import { runs } from "../../runs/web/state.ts";
 import { removeNotice, say } from "./layout.ts";
 import type { PluginPage, PluginsListed } from "./messages.generated.ts";
 import { accepted, settingOf } from "./plugin_settings.ts";
+import { chosen, noteUndrawn } from "./tabs.ts";
 import { view } from "./view.ts";
 
 /** The version of the interface for modules; it increases when a part of it is removed or changes its meaning. */
@@ -339,6 +341,12 @@ function look(): void {
 export function begin(given: readonly PluginPage[]): void {
   for (const plugin of given) plugins.set(plugin.name, plugin);
   hearUncaught();
+  onUndrawn((error) => {
+    const plugin = plugins.get(chosen()?.name ?? "");
+    if (!plugin) return;
+    noteUndrawn();
+    tellFailures([failed(plugin, "a component cannot be drawn", error)]);
+  });
   view.onChange(compare);
   runs.onChange(compare);
   new MutationObserver(look).observe(document.body, {

@@ -165,8 +165,8 @@ beforeAll((event) => {
 
 // --- a tab whose panel has not arrived yet -------------------------------------------------------------------
 
-/** Whether a request has failed since the page began to wait. */
-let hasFailed = false;
+/** What has happened since the page began to wait, if it is nothing good. */
+let trouble = "";
 
 /**
  * While the page still has another panel than the chosen tab's, that panel is inert, so that neither mouse nor keys
@@ -183,16 +183,17 @@ function noteWaiting(): void {
     restPanel("tab", waits);
   }
   if (!panel || !waits) return;
-  panel.dataset.waits = hasFailed ? `${next.title} could not be opened, retrying…` : `Opening ${next.title}…`;
+  panel.dataset.waits = trouble ? `${next.title} could not be ${trouble}` : `Opening ${next.title}…`;
 }
-view.onChange(() => {
-  hasFailed = false;
+function noteTrouble(what: string): void {
+  trouble = what;
   noteWaiting();
-});
-onFailedCallback(() => {
-  hasFailed = true;
-  noteWaiting();
-});
+}
+view.onChange(() => noteTrouble(""));
+onFailedCallback(() => noteTrouble("opened, retrying…"));
+
+/** Notes that the chosen tab's panel has come and cannot be drawn, so that Dash leaves the one before in its place. */
+export const noteUndrawn = (): void => noteTrouble("drawn");
 
 /** The name of the panel that is on the page and takes keys. */
 export const panelInUse = (): string => document.querySelector("#panel[data-waits]") ? "" : mountedPanel();
