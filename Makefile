@@ -54,7 +54,7 @@ loops: $(VENV)/.installed-test
 
 # Two processors are busy where three workers take turns at waiting.
 tests: $(VENV)/.installed-test
-	sh tools/ensure_browser.sh
+	sh tools/ensure_browser.sh headless
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The lowest and the newest of each dependency, on each Python; ARGUMENTS="--python 3.12 --which core" for some of it.

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, ViewportSize, sync_playwright
 
-from tools.browser import FLAGS, browser_path
+from tools.browser import FLAGS, browser_path, headless_browser_path
 
 # Long enough for the first start on a new machine, which compiles the scan, and for one that has much else to do.
 PATIENCE_MS: Final = 120_000
@@ -96,7 +96,7 @@ class Pages:
         self._viewport: Final = viewport
         self._context: Final = playwright.chromium.launch_persistent_context(
             folder,
-            executable_path=browser_path(),
+            executable_path=browser_path() if has_touch else headless_browser_path(),
             args=TEST_FLAGS,
             viewport=viewport,
             has_touch=has_touch,
@@ -206,7 +206,7 @@ class Chromium:
     @cached_property
     def browser(self) -> Browser:
         """A browser for tests that make their own contexts."""
-        browser = self.playwright.chromium.launch(executable_path=browser_path(), args=TEST_FLAGS)
+        browser = self.playwright.chromium.launch(executable_path=headless_browser_path(), args=TEST_FLAGS)
         self._ends.callback(browser.close)
         return browser
 
