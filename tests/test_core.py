@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,16 +19,22 @@ pytestmark = pytest.mark.long
 _BEYOND_CORE: Final = ("numba", "polars", "watchdog", "regex", "fsspec", "h5py", "orjson", "PIL")
 
 
-def without_others(code: str) -> "subprocess.CompletedProcess[str]":
-    """Runs Python code where only the modules of stepscope-core and of its dependencies can be imported."""
+@cache
+def others() -> list[str]:
+    """The modules that are installed, but not by stepscope-core nor for it."""
     core = {*closure(needs(REPOSITORY / "core/pyproject.toml")), *OWN}
-    others = sorted(
+    found = sorted(
         module for module, owners in packages_distributions().items() if not core & set(map(canonicalize_name, owners))
     )
     # In tests with the lowest versions of core's dependencies, these are not even installed.
     installed = {name for name in _BEYOND_CORE if find_spec(name) is not None}
-    assert installed <= set(others)
-    blocked = f"import sys\nsys.modules.update(dict.fromkeys({others!r}))\n{code}"
+    assert installed <= set(found)
+    return found
+
+
+def without_others(code: str) -> "subprocess.CompletedProcess[str]":
+    """Runs Python code where only the modules of stepscope-core and of its dependencies can be imported."""
+    blocked = f"import sys\nsys.modules.update(dict.fromkeys({others()!r}))\n{code}"
     return subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, cwd=REPOSITORY)
 
 

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from stepscope.summary import SummaryWriter
 from tests.browser.chromium import prepared
-from tests.browser.conftest import CALLBACKS, hold_back, wait_until
+from tests.browser.conftest import CALLBACKS, Dashboard, hold_back, wait_until
 from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser
@@ -71,8 +71,16 @@ def server(logdir: Path) -> Iterator[Server]:
 
 
 @pytest.fixture
-def page(browser: Browser, server: Server) -> Iterator[Page]:
-    """A page that may complain about requests without an answer."""
+def url(serve: Callable[..., Dashboard], logdir: Path) -> str:
+    """The address of a server that stays, for tests in which only some of its answers are lost."""
+    write_runs(logdir, "a")
+    return serve(logdir).url
+
+
+@pytest.fixture
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page that may complain about requests without an answer; it is left before its server ends."""
+    request.getfixturevalue("server" if "server" in request.fixturenames else "url")
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     yield prepared(context.new_page())
     context.close()
@@ -141,18 +149,20 @@ def test_what_a_script_was_missing_for_is_there_when_the_server_is_back(page: Pa
     expect(page.get_by_label("Show a")).to_be_visible()
 
 
-def test_a_script_that_a_busy_server_did_not_send_is_asked_for_once_more(page: Page, server: Server) -> None:
+def test_a_script_that_a_busy_server_did_not_send_is_asked_for_once_more(refused_page: Page, url: str) -> None:
+    page = refused_page
     page.route("**/async-community.js", lambda route: route.fulfill(status=503), times=1)
-    page.goto(server.url)
+    with page.expect_response(lambda response: response.status == 503):
+        page.goto(url)
     expect(page.get_by_label("Show a")).to_be_visible()
 
 
-def test_a_script_is_asked_for_once_more_by_a_page_whose_connection_comes_late(page: Page, server: Server) -> None:
+def test_a_script_is_asked_for_once_more_by_a_page_whose_connection_comes_late(page: Page, url: str) -> None:
     page.clock.install()
     connection = hold_back(page, "/api/revision")
     page.route("**/async-community.js", lambda route: route.fulfill(status=503), times=1)
     with page.expect_response(lambda response: response.status == 503):
-        page.goto(server.url)
+        page.goto(url)
     connection.wait()
     page.clock.fast_forward(4_000)
     connection.release()
@@ -161,8 +171,9 @@ def test_a_script_is_asked_for_once_more_by_a_page_whose_connection_comes_late(p
     expect(page.get_by_label("Show a")).to_be_visible()
 
 
-def test_a_module_that_a_busy_server_did_not_send_is_asked_for_once_more(page: Page, server: Server) -> None:
-    page.goto(server.url)
+def test_a_module_that_a_busy_server_did_not_send_is_asked_for_once_more(refused_page: Page, url: str) -> None:
+    page = refused_page
+    page.goto(url)
     expect_curves(page)
     page.route("**/page/**", lambda route: route.fulfill(status=503), times=1)
     menu = page.locator(".scalars-card").first.locator(".act-menu")
@@ -173,9 +184,9 @@ def test_a_module_that_a_busy_server_did_not_send_is_asked_for_once_more(page: P
     expect(page.locator(".menu")).to_be_visible()
 
 
-def test_a_tab_that_a_busy_server_did_not_open_is_asked_for_once_more(page: Page, server: Server) -> None:
+def test_a_tab_that_a_busy_server_did_not_open_is_asked_for_once_more(page: Page, url: str) -> None:
     page.clock.install()
-    page.goto(server.url)
+    page.goto(url)
     expect_curves(page)
 
     def fail(route: Route) -> None:
@@ -194,9 +205,9 @@ def test_a_tab_that_a_busy_server_did_not_open_is_asked_for_once_more(page: Page
     expect(panel).not_to_have_attribute("data-waits", re.compile("."))
 
 
-def test_what_fails_again_and_again_is_said_until_it_does_not(page: Page, server: Server) -> None:
+def test_what_fails_again_and_again_is_said_until_it_does_not(page: Page, url: str) -> None:
     page.clock.install()
-    page.goto(server.url)
+    page.goto(url)
     expect_curves(page)
     failures = 0
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,13 @@ class Logarithm(nn.Module):  # type: ignore[misc]
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
-def test_what_inductor_compiled_is_seen_from_outside_and_within_when_caught(tmp_path: Path) -> None:
+def test_what_inductor_compiled_is_seen_from_outside_and_within_when_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each compiles all of PyTorch's headers once more, which pays only in trainings that compile much.
+    inductor = import_module("torch._inductor.config")
+    monkeypatch.setattr(inductor.cpp, "vec_isa_ok", True)
+    monkeypatch.setattr(inductor, "cpp_cache_precompile_headers", False)
     own = torch.compile(nn.Sequential(nn.Linear(3, 3, bias=False), Logarithm()), backend="inductor")
     with torch.no_grad():
         own.get_parameter("_orig_mod.0.weight").copy_(torch.eye(3))
