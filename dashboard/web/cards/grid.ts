@@ -13,7 +13,8 @@ import { sectionsIn, showSection, turnSections } from "./sections.ts";
 // --- which cards are on the screen -------------------------------------------------------------------------
 
 const onScreen: Set<Element> = new Set();
-let toldPanel = "";
+/** The grid whose visible cards were reported: a panel that is opened again has another, and knows nothing yet. */
+let reportedGrid: Element | null = null;
 let reported = "";
 let telling = 0;
 
@@ -28,8 +29,8 @@ function tellVisible() {
   ]
     .sort();
   const text = JSON.stringify(keys);
-  if (panel === toldPanel && text === reported) return;
-  toldPanel = panel;
+  if (groups === reportedGrid && text === reported) return;
+  reportedGrid = groups;
   reported = text;
   setProps(panel + "-visible", { data: keys });
   groups.dispatchEvent(new CustomEvent("cards-visible", { bubbles: true, detail: { panel, keys } }));
@@ -62,7 +63,7 @@ onFailedCallback(() => {
 function observeCards() {
   const groups = document.querySelector<HTMLElement>(".groups[data-panel]");
   if (!groups) {
-    toldPanel = reported = "";
+    reportedGrid = null;
     return;
   }
   for (const card of groups.querySelectorAll(".card[data-key]")) {
