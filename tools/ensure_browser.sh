@@ -10,7 +10,7 @@ for name in chromium chromium-browser google-chrome google-chrome-stable; do
     if command -v "$name" >/dev/null 2>&1; then
         # Tests run without it, if slower: that is no reason to ask for a password, or to fail.
         if [ "${1:-}" = headless ] && ! command -v "$shell" >/dev/null 2>&1 && [ "$(id -u)" = 0 ] && is_package "$shell"; then
-            install_packages "$shell" || echo "The tests do without $shell, which could not be installed." >&2
+            install_packages --no-remove "$shell" || echo "The tests do without $shell, which could not be installed." >&2
         fi
         exit 0
     fi

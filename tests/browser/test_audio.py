@@ -88,6 +88,7 @@ def test_a_slider_at_the_end_follows_and_linked_cards_move_together(serve: Serve
     writer.close()
     expect(facts).to_contain_text(["0.400 s", "0.200 s"])
     page.locator("label", has_text="Link steps").click()
+    expect(page).to_have_url(re.compile("audio.link=on"))
     type_step(page, "0")
     expect(facts).to_contain_text(["0.100 s", "0.100 s"])
     expect(page).to_have_url(re.compile(r"audio\.step=:0"))
