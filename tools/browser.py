@@ -31,8 +31,8 @@ def browser_path() -> str:
 def headless_browser_path() -> str:
     """Return what opens pages the soonest: ``$CHROMIUM``, the headless shell, or else the browser of `browser_path`.
 
-    The shell draws pages as Chromium does, but has no windows, which are most of the work of opening a page. It is no
-    stand-in for a telephone: each tap is followed by a move of a mouse that is elsewhere.
+    The shell draws pages as Chromium does, but has no windows, so that it opens pages with less work. It is no stand-in
+    for a telephone: each tap is followed by a move of a mouse that is elsewhere.
 
     Raises:
         FileNotFoundError: no browser is installed.

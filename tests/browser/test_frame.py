@@ -382,7 +382,7 @@ def test_a_tab_that_is_left_for_a_moment_has_its_cards_again(
     page.goto(f"{serve(logdir).url}?tab=text")
     text = page.locator(".text-card .entry")
     expect(text).to_have_count(1)
-    # The page reports cards a moment after they are seen: on a busy machine, two tabs may be opened before that.
+    # Cards are reported 30 ms after they are seen (web/cards/grid.ts): on a busy machine, two tabs may open by then.
     page.evaluate("""() => {
         window.held = [];
         window.delay = window.setTimeout;
