@@ -9,7 +9,7 @@ FROM python:3.13-slim
 # hadolint ignore=DL3013
 RUN --mount=type=bind,from=wheels,source=/wheels,target=/wheels \
     pip install --no-cache-dir /wheels/*.whl \
-    && pip install --no-cache-dir "stepscope[remote,scikit-learn]" \
+    && pip install --no-cache-dir "stepscope[hdf5,remote,scikit-learn]" \
     && useradd --create-home --uid 1000 stepscope \
     && install --directory --owner stepscope /logs
 USER 1000

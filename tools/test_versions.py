@@ -23,7 +23,10 @@ PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 RESOLUTIONS: Final = ("lowest-direct", "highest")
 PROJECTS: Final = {"core": ["core/pyproject.toml"], "whole": ["core/pyproject.toml", "pyproject.toml"]}
 """What is installed: the dependencies listed in these files."""
-EXTRAS: Final = {"core": [("core/pyproject.toml", "images")], "whole": [("pyproject.toml", "scikit-learn")]}
+EXTRAS: Final = {
+    "core": [("core/pyproject.toml", "images")],
+    "whole": [("core/pyproject.toml", "hdf5"), ("pyproject.toml", "scikit-learn")],
+}
 TEST_TOOLS: Final = ("hatchling", "httpx", "hypothesis", "packaging", "pip", "pytest", "pytest-timeout")
 TESTS: Final = {
     "core": [

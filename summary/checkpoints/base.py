@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from stepscope.summary.errors import reason_of
+from stepscope.summary.full_install import NotInstalledError
 
 MOST_VALUES: Final = 1 << 28
 """Maximum number of elements read from one tensor: a gibibyte of float32."""
@@ -119,15 +120,17 @@ def rows_of(shape: tuple[int, ...], rows: int | None) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def reported(what: str) -> Iterator[None]:
-    """Convert whatever reading damaged bytes raises into one error.
+    """Convert whatever reading damaged bytes raises, or a missing package, into one error.
 
     Raises:
-        CheckpointError: "``what`` cannot be read", with the reason.
+        CheckpointError: "``what`` cannot be read", with the reason; or what to install.
     """
     try:
         yield
     except CheckpointError:
         raise
+    except NotInstalledError as error:
+        raise CheckpointError(str(error)) from error
     except FileNotFoundError as error:
         raise CheckpointError(f"{what} cannot be read: the file {error.filename or ''} does not exist.") from error
     except (

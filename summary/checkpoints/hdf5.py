@@ -27,7 +27,7 @@ from stepscope.summary.checkpoints.base import (
 )
 from stepscope.summary.checkpoints.elements import as_floats, is_number
 from stepscope.summary.checkpoints.zip_members import seekable_member
-from stepscope.summary.full_install import needs_full_install
+from stepscope.summary.full_install import needs_extra
 from stepscope.summary.memory_budget import claim
 
 MAGIC: Final = b"\x89HDF\r\n\x1a\n"
@@ -88,7 +88,7 @@ class Hdf5File:
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        with needs_full_install("Reading HDF5 files"):
+        with needs_extra(f"Reading {self._name}", "stepscope-core[hdf5]"):
             import h5py
 
         with ExitStack() as stack:

@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Final, NamedTuple
 from zipfile import ZipFile
@@ -116,6 +117,28 @@ def test_the_wheels_have_every_module_and_the_pages_bundle(core: Built, whole: B
     assert modules <= found
     assert {"dashboard/web/main_bundle/main.js", "dashboard/web/main_bundle/main.js.br"} <= found
     assert not [name for name in found if name.endswith((".ts", ".css")) and "_bundle/" not in name]
+
+
+def megabytes(wheels: Collection[Path], needed: Collection[Distribution]) -> float:
+    """The size of what is installed, without the bytecode that some installers compile."""
+    files = [Path(str(each.locate_file(file))) for each in needed for file in each.files or () if file.suffix != ".pyc"]
+    size = sum(path.stat().st_size for path in files if path.exists())
+    for wheel in wheels:
+        with ZipFile(wheel) as archive:
+            size += sum(member.file_size for member in archive.infolist())
+    return size / 1e6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="libraries of other systems have other sizes")
+def test_neither_distribution_brings_more_than_it_may(core: Built, whole: Built) -> None:
+    # The last NumPy for Python 3.11 is that much larger than later ones.
+    more = 5 if sys.version_info < (3, 12) else 0
+    needed = closure(needs(CORE / "pyproject.toml")).values()
+    assert len(needed) + 1 <= 8
+    assert megabytes([core.wheel], needed) <= 60 + more
+    needed = closure([*needs(CORE / "pyproject.toml"), *needs(WHOLE / "pyproject.toml")]).values()
+    assert len(needed) + 2 <= 72
+    assert megabytes([core.wheel, whole.wheel], needed) <= 650 + more
 
 
 def test_core_alone_logs_every_kind_profiles_and_reads(core_programs: Path, tmp_path: Path) -> None:

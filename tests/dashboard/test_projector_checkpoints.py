@@ -1,5 +1,6 @@
 """TensorBoard's projector routes and the listing of embeddings for checkpoints, local and at an address."""
 
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,6 +88,22 @@ def test_checkpoints_are_listed_and_read(logdir: str) -> None:
         expected = POINTS * 2 if name.startswith("k") else POINTS
         assert open_dataset(source).points.tolist() == expected.tolist(), name
     assert open_dataset(sources[f"k|config|{KERAS_NAME}"], 1).points.tolist() == POINTS.tolist()
+
+
+def test_without_h5py_it_is_said_what_to_install_and_other_checkpoints_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_logs(tmp_path)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    snapshot = Logdir(tmp_path, companion_patterns=(CONFIG_PATTERN, *EMBEDDING_PATTERNS)).update()
+    problems = {source.id: source.problem for source in embedding_sources(snapshot)}
+    name, needs = "keras_embedding.ckpt", "needs h5py. Run: pip install 'stepscope-core[hdf5]'"
+    assert problems == {
+        "a/saved|file|a/saved/ckpt-*.index|emb": "",
+        "a|config|emb": "",
+        f"k/train|file|k/train/{name}-*.weights.h5|": f"Reading {name}-1.weights.h5 {needs}",
+        f"k|config|{KERAS_NAME}": f"Reading train/{name}-2.weights.h5 {needs}",
+    }
 
 
 def test_tensorboards_routes_have_all_matrices_and_no_checkpoint_that_is_not_there(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import struct
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ os.environ.setdefault("KERAS_BACKEND", "torch")
 
 from stepscope.summary.checkpoints.base import CheckpointError
 from stepscope.summary.checkpoints.dispatch import open_checkpoint_at
+from stepscope.summary.checkpoints.hdf5 import KERAS_WEIGHTS, MAGIC
 from stepscope.summary.checkpoints.numpy_files import NumpyArchive
 
 MATRIX = np.arange(21, dtype=np.float32).reshape(7, 3) / 8 - 1
@@ -158,6 +160,17 @@ def test_a_compressed_keras_archive_is_unpacked(tmp_path: Path, keras_model: Any
             small.writestr(member, archive.read(member))
     expected = keras_model.layers[0].get_weights()[0]
     assert open_checkpoint_at(tmp_path / "small.keras").read("layers/embedding/vars/0").tolist() == expected.tolist()
+
+
+def test_without_h5py_hdf5_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    (tmp_path / "m.weights.h5").write_bytes(MAGIC)
+    with zipfile.ZipFile(tmp_path / "m.keras", "w") as archive:
+        archive.writestr(KERAS_WEIGHTS, MAGIC)
+    for name in ("m.weights.h5", "m.keras"):
+        with pytest.raises(CheckpointError) as error:
+            open_checkpoint_at(tmp_path / name)
+        assert str(error.value) == f"Reading {name} needs h5py. Run: pip install 'stepscope-core[hdf5]'"
 
 
 def test_hdf5_leads_to_no_other_file(tmp_path: Path) -> None:
