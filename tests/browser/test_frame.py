@@ -395,10 +395,12 @@ def test_a_tab_that_is_left_for_a_moment_has_its_cards_again(
             await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
             await new Promise((seen) => new IntersectionObserver(seen).observe(document.body));
         }""")
-    page.evaluate("""() => {
+    reports = page.evaluate("""() => {
         window.setTimeout = window.delay;
         window.held.forEach((act) => act());
+        return window.held.length;
     }""")
+    assert reports > 0
     expect(text).to_have_count(1)
 
 
