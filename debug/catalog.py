@@ -81,7 +81,7 @@ class Catalog:
             return self._numbers[key]
         if len(self.tensors) >= MOST_TENSORS:
             self.left_out += 1
-            self.note(f"There are more than {MOST_TENSORS:,} tensors, of which only the first are watched.")
+            self.note(f"There are more than {MOST_TENSORS:,} tensors; only the first are watched.")
             self._numbers[key] = None
             return None
         described, lines = describe()

@@ -53,8 +53,8 @@ class KerasTensorFlowWatcher(FunctionWatcher):
         ]
         model.train_function = None
         recorder.catalog.note(
-            "On TensorFlow, gradients of layer outputs are not observed unless single operations are watched; nor is"
-            " the inside of loops and branches of the graph."
+            "On TensorFlow, gradients of layer outputs are not observed unless individual operations are watched; nor"
+            " is the inside of loops and branches of the graph."
         )
 
     def _making(self, make: Callable[..., None]) -> Callable[..., None]:

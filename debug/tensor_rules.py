@@ -139,14 +139,14 @@ TENSOR_RULES: Final = (
     ),
     TensorRule(
         "exploding",
-        "The absolute mean is over 1,000 times its running mean (exponential, with weight 0.1 for the newest value,"
-        " after at least three values); or, in a 16- or 8-bit type, an element is within a factor of two of the type's"
-        " maximum.",
+        "The mean absolute value is over 1,000 times its running mean (exponential, with weight 0.1 for the newest"
+        " value, after at least three values); or, in a 16- or 8-bit type, an element is within a factor of two of the"
+        " type's maximum.",
         "Stepscope's own",
         lambda tensor: not is_operation(tensor) and tensor.phase in ("forward", "backward", "update", "parameter"),
         _exploding,
         lambda tensor, figures: (
-            f"grew to an absolute mean of {figures['absolute_mean']:.3g} from {figures['baseline']:.3g}"
+            f"grew to a mean absolute value of {figures['absolute_mean']:.3g} from {figures['baseline']:.3g}"
             if figures["absolute_mean"] > 1000 * figures["baseline"]
             else f"has {figures['overflow']:.2%} of its elements at the limit of {tensor.dtype}"
         ),
@@ -155,18 +155,18 @@ TENSOR_RULES: Final = (
     ),
     TensorRule(
         "vanishing",
-        "The absolute mean of a gradient is below 1e-7, three times in a row.",
+        "The mean absolute value of a gradient is below 1e-7, three times in a row.",
         f"{_SAGEMAKER} for vanishing_gradient; three times is Stepscope's own",
         lambda tensor: tensor.phase == "backward" and not is_operation(tensor),
         lambda found: (found.figure("absolute_mean") < 1e-7) & (found.figure("zeros") < found.figure("size")),
-        lambda tensor, figures: f"has an absolute mean of {figures['absolute_mean']:.3g}, below the limit of 1e-7",
+        lambda tensor, figures: f"has a mean absolute value of {figures['absolute_mean']:.3g}, below the limit of 1e-7",
         ("absolute_mean",),
         patience=3,
     ),
     TensorRule(
         "dead",
         "At least 95% of a ReLU's outputs are zero, three times in a row.",
-        "Stepscope's own, because the share of single units is not recorded",
+        "Stepscope's own, because the share of individual units is not recorded",
         _relu_like,
         lambda found: found.figure("zeros") >= 0.95 * np.maximum(found.figure("size"), 1),
         lambda tensor, figures: f"is {figures['zeros'] / figures['size']:.1%} zeros; expected under 95%",

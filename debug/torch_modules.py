@@ -74,7 +74,7 @@ def note_of_scripted(model: torch.nn.Module) -> str:
         return ""
     return (
         f"Compiled by TorchScript: {_listed(names)}. Inputs and outputs of modules are not observed there, only"
-        " parameters, their gradients and updates, and single operations with operations=True."
+        " parameters, their gradients and updates, and individual operations with operations=True."
     )
 
 

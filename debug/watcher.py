@@ -306,5 +306,5 @@ class Watcher(ABC):
         """Return whether a whole value of so many bytes is written; the recording notes each that is not."""
         if size <= MOST_VALUE_BYTES:
             return True
-        self.recorder.catalog.note(f"{name} is not written whole, only what was measured of it: it is {size:,} bytes.")
+        self.recorder.catalog.note(f"{name} is too large to be written whole ({size:,} bytes): its statistics are.")
         return False

@@ -89,7 +89,7 @@ class CaptureHttpServer(ThreadingHTTPServer):
             self._connections.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        _log.debug("a request of %s was not answered", client_address, exc_info=True)
+        _log.debug("a request from %s was not answered", client_address, exc_info=True)
 
 
 def _close_in_children(http: CaptureHttpServer) -> None:
@@ -150,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
                 403, f"this server is not called {name[:80]!r}. Expected one of: {', '.join(sorted(names))}."
             )
         if "Origin" in self.headers:
-            raise RefusalError(403, "web pages are not answered. Expected a request without an Origin.")
+            raise RefusalError(403, "requests of web pages are refused. Expected a request without an Origin header.")
         token = self.server.token
         if token is not None and not hmac.compare_digest(self._token().encode(), token.encode()):
             raise RefusalError(

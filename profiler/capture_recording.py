@@ -112,7 +112,7 @@ class RequestedProfile(Profile):
             raise error
         if recording is None:
             raise NoStepsError(
-                f"no step began within {self._request.seconds:g} s, so there was none to record. Expected calls of "
+                f"no step began within {self._request.seconds:g} s, so there was none to record. Expected calls to "
                 "profiler.step() in the training loop; or ask for a duration instead of steps."
             )
         return replace(recording, notes=(*recording.notes, *self._notes()))

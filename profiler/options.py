@@ -40,7 +40,9 @@ class ProfilerOptions:
             if not isinstance(level, int) or not 0 <= level <= most:
                 raise ValueError(f"{name} must be a whole number from 0 to {most}, got {level!r}")
         if isinstance(self.more_collectors, str):
-            raise ValueError(f"more_collectors must be names of collectors, got {self.more_collectors!r}")
+            raise ValueError(
+                f"more_collectors must be a list of names of collectors, got the string {self.more_collectors!r}"
+            )
         if self.delay_ms is not None and (not isinstance(self.delay_ms, int) or self.delay_ms < 0):
             raise ValueError(f"delay_ms must be whole milliseconds from now, 0 or more, got {self.delay_ms!r}")
 

@@ -210,7 +210,7 @@ class ProfileContext:
         """
         profiles = self._profiles.get(cmd)
         if not profiles:
-            raise ValueError(f"no profile of {cmd!r} was taken: ask for it by add_auto_profiling, and run its steps")
+            raise ValueError(f"no profile of {cmd!r} was taken: ask for it with add_auto_profiling, and run its steps")
         return profiles
 
     def _begin_step(self) -> None:

@@ -94,8 +94,8 @@ def start(port: int = DEFAULT_PORT, *, host: str = "127.0.0.1", token: str | Non
         )
     if token is None and not ipaddress.ip_address(address).is_loopback:
         raise UserError(
-            f"other machines reach {host}, and must not record this process without permission. Expected a token of "
-            f"{SHORTEST_TOKEN} or more characters: make one by\n  {_MAKE_TOKEN}\nand start the server by "
+            f"other machines can reach {host}, and must not record this process without permission. Expected a token "
+            f"of {SHORTEST_TOKEN} or more characters: make one with\n  {_MAKE_TOKEN}\nand start the server with "
             f"start({port}, host={host!r}, token=...)."
         )
     try:
@@ -112,7 +112,7 @@ def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
     try:
         found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise UserError(f"host {host!r} is not known here ({error}). Expected localhost or an address.") from error
+        raise UserError(f"host {host!r} cannot be resolved ({error}). Expected localhost or an address.") from error
     # "localhost" is both, and more programs connect to 127.0.0.1 than to ::1.
     family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
     return family, str(address[0])

@@ -76,7 +76,7 @@ def checked_folder(path: str, name: str) -> str:
     for folder in path.split("/"):
         if len(os.fsencode(folder)) > _LONGEST_FOLDER_NAME:
             shown = folder if len(folder) <= 60 else folder[:57] + "..."
-            raise ValueError(f"{name} name a folder of at most {_LONGEST_FOLDER_NAME} bytes, got {shown!r}")
+            raise ValueError(f"{name} must name a folder of at most {_LONGEST_FOLDER_NAME} bytes, got {shown!r}")
     return path
 
 
@@ -91,7 +91,7 @@ def checked_steps(steps: Any) -> NDArray[np.int64]:
     if array.dtype.kind == "f":
         whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2.0**63)
         if not whole.all():
-            raise ValueError(f"steps must be whole numbers of 64 bits, got {array[~whole][0]}")
+            raise ValueError(f"steps must be 64-bit integers, got {array[~whole][0]}")
     elif array.dtype == np.uint64 and (array > np.uint64(2**63 - 1)).any():
         raise ValueError(f"steps must fit a signed 64-bit integer, got {array.max()}")
     return array.astype(np.int64, copy=False)
@@ -190,14 +190,14 @@ def with_values(values: Any, name: str, dtype: type | None = None) -> NDArray[An
         return np.asarray(values, dtype)
     except NotImplementedError:
         raise TypeError(
-            f"{name} has no value while tf.function traces: log it from eager code, by tf.py_function, or with "
+            f"{name} has no value while tf.function traces: log it from eager code, with tf.py_function, or with "
             "tf.summary"
         ) from None
     except TypeError:
         if not type(values).__module__.startswith("jax"):
             raise
         raise TypeError(
-            f"{name} has no value while jax.jit traces: log it outside of the function, or by jax.debug.callback"
+            f"{name} has no value while jax.jit traces: log it outside of the function, or with jax.debug.callback"
         ) from None
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.summary.distinct import running_count
 from stepscope.summary.memory_budget import claim
-from stepscope.summary.vector_table_rules import Remark, VectorTableError, dimensions, unequal_rows
+from stepscope.summary.vector_table_rules import Remark, VectorTableError, dimensions, left_out, unequal_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -274,9 +274,14 @@ def _mended(
     if kept.all():
         return frame, np.flatnonzero(kept), ()
     count = int(np.count_nonzero(~kept))
-    said = "1 row has a value" if count == 1 else f"{count:,} rows have values"
-    remark = Remark("no numbers", f"{said} that is not a number and left out, such as {example[:40]!r}.", count)
-    return frame.filter(pl.Series(kept)), np.flatnonzero(kept), (remark,)
+    remarks = left_out(
+        "no numbers",
+        count,
+        "has a value that is not a number",
+        "have values that are not numbers",
+        f" (the first is {example[:40]!r})",
+    )
+    return frame.filter(pl.Series(kept)), np.flatnonzero(kept), remarks
 
 
 def _scattered(series: "pl.Series", rows: Sequence[int], values: Sequence[float]) -> "pl.Series":

@@ -209,7 +209,7 @@ class Engine:
             from joblib._dask import DaskDistributedBackend
         except ImportError as error:
             raise UserError(
-                f"--engine {self.spec} needs Dask: {error}. Install it by pip install 'stepscope[dask]'."
+                f"--engine {self.spec} needs Dask: {error}. Install it with pip install 'stepscope[dask]'."
             ) from error
         try:
             if self._place:
@@ -250,7 +250,7 @@ class Engine:
             from ray.util.joblib import register_ray
         except ImportError as error:
             raise UserError(
-                f"--engine {self.spec} needs Ray: {error}. Install it by pip install 'stepscope[ray]'."
+                f"--engine {self.spec} needs Ray: {error}. Install it with pip install 'stepscope[ray]'."
             ) from error
         register_ray()
         if not self._place and ray.is_initialized():

@@ -162,7 +162,7 @@ class Follower:
             self._publish(snapshot)
         except Exception:
             # The following look shows everything.
-            _log.exception("what the index of %s has could not be shown", self._logdir.source.address)
+            _log.exception("the contents of the index of %s could not be shown", self._logdir.source.address)
             return
         if self._may_look is not None:
             self._may_look.wait(_MOST_WAIT_SECONDS)

@@ -216,8 +216,8 @@ def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None)
             raise
         except ValueError as error:
             raise ProjectorError(
-                f"The file {info.tensor_path!r} holds neither lines of numbers ({error})"
-                f" nor the raw float32 of the shape {list(info.tensor_shape)}."
+                f"The file {info.tensor_path!r} has neither lines of numbers ({error})"
+                f" nor raw float32 of shape {list(info.tensor_shape)}."
             ) from error
 
 

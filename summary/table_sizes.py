@@ -31,7 +31,7 @@ def declared_bytes(content: bytes) -> int:
 def _parquet(content: bytes) -> int:
     length = int.from_bytes(content[-8:-4], "little")
     if not content.endswith(b"PAR1") or not 0 < length <= min(len(content) - 12, _LARGEST_FOOTER):
-        raise ValueError("it has no footer of Parquet")
+        raise ValueError("it has no Parquet footer")
     # FileMetaData.row_groups, RowGroup.columns and num_rows, ColumnChunk.meta_data, its num_values and total sizes.
     footer = _Compact(memoryview(content)[-8 - length : -8]).struct()
     total = 0
@@ -157,7 +157,7 @@ def _file_messages(content: bytes) -> Iterator[tuple[int, int]]:
     length = int.from_bytes(content[-10:-6], "little")
     begin = len(content) - 10 - length
     if not content.endswith(b"ARROW1") or not 0 < length < len(content) - 18:
-        raise ValueError("it has no footer of Arrow")
+        raise ValueError("it has no Arrow footer")
     footer = begin + _u32(content, begin)
     for slot in (2, 3):
         blocks, count = _vector(content, footer, slot)

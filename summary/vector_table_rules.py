@@ -44,8 +44,8 @@ def unequal_rows(count: int, usual: int, first: int) -> tuple[Remark, ...]:
     return left_out(
         "unequal rows",
         count,
-        f"has another number of values than the {usual:,} of most rows",
-        f"have another number of values than the {usual:,} of most rows",
+        f"has a different number of values than the {usual:,} of most rows",
+        f"have a different number of values than the {usual:,} of most rows",
         f" (the first is row {first + 1:,})",
     )
 

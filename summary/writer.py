@@ -252,7 +252,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         lengths = [array.shape for array in (numbers, steps, times) if array is not None]
         if numbers.ndim != 1 or len(set(lengths)) > 1:
             shown = ", ".join(str(list(shape)) for shape in lengths)
-            raise ValueError(f"values, steps and wall times of {tag!r} must be of one length, got shapes {shown}")
+            raise ValueError(f"values, steps and wall times of {tag!r} must have the same length, got shapes {shown}")
         if times is not None and not np.isfinite(times).all():
             raise ValueError(f"wall times must be finite, got {times[~np.isfinite(times)][0]}")
         self._main.add_series(checked_tag(tag), numbers, steps, times, _scalar_form(new_style, double_precision))
@@ -448,5 +448,5 @@ def _subfolder(main_tag: str, key: str) -> str:
     folder = main_tag.replace("/", "_") + "_" + checked_tag(key)
     checked_folder(folder, "tags and keys of add_scalars")
     if ".." in PurePath(folder).parts or "\0" in folder:
-        raise ValueError(f"a key of add_scalars names a folder below the log directory, got {key!r}")
+        raise ValueError(f"a key of add_scalars must name a folder below the log directory, got {key!r}")
     return folder

@@ -126,7 +126,7 @@ def test_a_verb_is_one_file_and_one_line(tmp_path: Path) -> None:
     assert "stepscope greet" in stepscope(tmp_path, "gret").stderr
     without = stepscope(tmp_path, "greet", "you", **{SWITCH: "0"})
     assert without.returncode == 2
-    assert "greet is not a verb" in without.stderr
+    assert "greet is not a command" in without.stderr
 
 
 def test_a_verb_that_breaks_is_named_and_the_others_work(tmp_path: Path) -> None:
@@ -512,8 +512,8 @@ def test_an_analysis_that_cannot_be_is_refused(tmp_path: Path) -> None:
         "words": (
             '"longest_name"',
             '"longest name"',
-            "ValueError: it has a metric 'longest name', expected lowercase letters, digits and underscores, and no "
-            "word of conditions",
+            "ValueError: it has a metric 'longest name', expected lowercase letters, digits and underscores, and none "
+            "of 'and', 'or', 'not'",
         ),
         "same_columns": (
             'Column("took_ns", "How long")',

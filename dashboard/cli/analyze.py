@@ -47,7 +47,7 @@ class AnalyzeVerb:
             nargs="+",
             metavar="TRACE",
             help="a trace file, or a folder of traces; several files are taken as the ranks of one job, in the given "
-            "order; the traces of a folder are, if they state their ranks or were recorded at the same time",
+            "order; so are the traces of a folder, if they state their ranks or were recorded at the same time",
         )
         parser.add_argument("--json", action="store_true", help="print the complete tables as JSON")
         parser.add_argument(

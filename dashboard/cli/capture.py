@@ -127,7 +127,9 @@ class CaptureVerb:
         """
         addresses = [parse_address(text) for text in arguments.addresses]
         if len(set(addresses)) != len(addresses):
-            raise UserError("an address is given twice; a program has one recording at a time. Expected each once.")
+            raise UserError(
+                "an address is given twice, but a program has one recording at a time. Expected each address once."
+            )
         if is_address(arguments.logdir):
             raise UserError(
                 f"--logdir {arguments.logdir} is not a local directory. Record into a local one, then copy it there."

@@ -35,7 +35,7 @@ class IndexVerb:
             "logdir",
             nargs="+",
             metavar="[NAME:]DIR",
-            help="what stepscope --logdir takes: a path, also with wildcards, or an address such as s3://bucket/logs",
+            help="what stepscope --logdir takes: a path, which may have wildcards, or an address such as s3://bucket/logs",
         )
         parser.add_argument(
             "--to",

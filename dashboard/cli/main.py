@@ -36,7 +36,7 @@ Most used:
   stepscope FILE                       serve one trace or event file
   stepscope --logdir DIR --port 7007   on another port
   stepscope demo                       see it with sample logs
-  stepscope VERB --help                what a verb can do
+  stepscope COMMAND --help             what a command can do
 """
 
 
@@ -49,7 +49,7 @@ def make_parser(requested: str) -> ArgumentParser:
         epilog=MOST_USED,
     )
     parser.add_argument("--version", action="version", version=f"stepscope {version('stepscope')}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=VerbParser)
+    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", required=True, parser_class=VerbParser)
     # Verbs of other distributions are looked up only if requested or listed.
     for listed in VERBS if requested in _OWN else all_verbs():
         of_verb = verbs.add_parser(listed.name, help=_literal(listed.help), description=listed.help)
@@ -127,12 +127,12 @@ def _no_such_verb(word: str) -> str:
     meant = MEANT.get(word.lower()) or next(iter(get_close_matches(word.lower(), list(helps), 1)), None)
     if any(failure.plugin.name == word for failure in OTHERS.known_failures()):
         return _failed(word)
-    lines = [f"{word} is not a verb, and there is no file or folder of that name."]
+    lines = [f"{word} is not a command, and there is no file or folder of that name."]
     if meant is not None:
         lines.append(f"Did you mean: stepscope {meant}   ({helps[meant]})")
     lines += [
         f"To wait for a folder that does not exist yet: stepscope --logdir {word}",
-        "All verbs: stepscope --help",
+        "All commands: stepscope --help",
     ]
     return "\n".join(lines)
 
@@ -172,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     said = list(sys.argv[1:] if argv is None else argv)
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     if not said:
-        sys.stderr.write(f"{MOST_USED}  stepscope --help                     all verbs\n")
+        sys.stderr.write(f"{MOST_USED}  stepscope --help                     all commands\n")
         return 2
     try:
         _log_as_requested()

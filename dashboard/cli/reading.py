@@ -41,8 +41,8 @@ def add_directories(parser: ArgumentParser, options: "_ActionsContainer | None" 
         "--logdir",
         action="append",
         metavar="[NAME:]DIR",
-        help="the directory that holds the runs: a path, also with wildcards, or an address such as s3://bucket/logs; "
-        "or one file of it; may be given several times, with names if you like",
+        help="the directory that holds the runs: a path, which may have wildcards, or an address such as "
+        "s3://bucket/logs; or one file of it; may be given several times, with names if you like",
     )
 
 

@@ -113,8 +113,8 @@ class ServeVerb:
             default=[],
             metavar="HOST:PORT",
             type=capture_address,
-            help="let pages record the program whose profiler.server listens there; programs on this machine can "
-            "always be recorded, unless --host lets other machines in",
+            help="let pages record the program whose profiler.server listens at HOST:PORT; programs on this machine "
+            "can always be recorded, unless --host lets other machines in",
         )
         parser.add_argument(
             "--path-prefix",

@@ -46,6 +46,6 @@ def _check(file: str) -> None:
     try:
         is_trace = is_trace_file(Path(file))
     except OSError as error:
-        raise UserError(f"{file} cannot be read: {reason_of(error)}. Expected the file of a trace.") from error
+        raise UserError(f"{file} cannot be read: {reason_of(error)}. Expected a trace file.") from error
     if not is_trace:
         raise UserError(f"{file} is not a trace. Expected {formats_in_words()}")

@@ -20,7 +20,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "trace",
-        "show one or several files of traces on the Timeline, wherever they are",
+        "show one or more trace files on the Timeline, wherever they are",
         "stepscope.dashboard.cli.trace:TraceVerb",
     ),
     ListedVerb(

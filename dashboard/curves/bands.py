@@ -47,7 +47,8 @@ def group_curve(
     "bucket" divides the whole extent into 200 equal buckets and takes each curve's mean in each bucket. The line is the
     mean, median, minimum or maximum of the values at a place. The band extends from the minimum to the maximum; or,
     around the mean, by one sample standard deviation (with n - 1), one standard error (that divided by the root of n),
-    or the 95% interval of the mean (Student's t times the standard error). With one value at a place, its width is 0.
+    or the 95% confidence interval of the mean (Student's t times the standard error). With one value at a place, its
+    width is 0.
 
     Args:
         curves: x and y of each curve, float64[n]; points that are not finite are left out.

@@ -33,7 +33,7 @@ BAND_NAMES: Final[Mapping[BandStatistic, str]] = {
     "minmax": "minimum to maximum",
     "std": "standard deviation",
     "stderr": "standard error",
-    "ci95": "95% interval of the mean",
+    "ci95": "95% confidence interval of the mean",
 }
 
 

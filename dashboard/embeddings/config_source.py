@@ -47,8 +47,8 @@ def _of_file(run: ProjectorRun, info: EmbeddingInfo) -> ReadPoints:
     try:
         table = vectors_of_text(content, path)
     except VectorTableError as error:
-        said = f" nor the raw float32 of the shape {list(shape)}" if shape else ""
-        raise ProjectorError(f"The file {path!r} holds no lines of numbers{said}: {error}") from error
+        said = f"neither lines of numbers nor raw float32 of shape {list(shape)}" if shape else "no lines of numbers"
+        raise ProjectorError(f"The file {path!r} has {said}: {error}") from error
     problems = [Problem(remark.kind, remark.message, remark.count) for remark in table.remarks]
     problems += _other_shape(shape, (table.row_count, table.points.shape[1]))
     columns = tuple(columns_of_table(table.columns))

@@ -192,7 +192,7 @@ def _points_of_pictures(
             rows = np.flatnonzero(np.isin(dataset.rows, kept)).astype(np.uint32)
         wanted.append(_points_of_picture(requested, dataset, order, step, rows))
     if not wanted:
-        raise HTTPException(422, "No step is named. Name those to show, or leave 'steps' out.")
+        raise HTTPException(422, "No step is given. List those to show, or leave out 'steps'.")
     counts = {each.count for each in wanted}
     if len(counts) > 1:
         reported = (

@@ -152,8 +152,8 @@ class EmbeddingRequests:
         else:
             rows = np.arange(len(dataset.points), dtype=np.uint32)
         if not len(rows):
-            what = f"{where.q!r} finds no point." if where.q else "No point is named."
-            raise HTTPException(422, f"{what} Name at least one for each end of an axis.")
+            what = f"{where.q!r} finds no point." if where.q else "No point is given."
+            raise HTTPException(422, f"{what} Give at least one for each end of an axis.")
         return rows
 
 

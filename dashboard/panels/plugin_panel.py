@@ -173,7 +173,9 @@ def _check_content(content: Any) -> None:
         for part in content:
             _check_content(part)
     elif content is not None and not isinstance(content, (str, int, float, Component)):
-        raise TypeError(f"it returned {type(content).__name__}, expected a component, a text, or a list of these")
+        raise TypeError(
+            f"it returned {type(content).__name__}, expected a component, a string, a number, or a list of these"
+        )
 
 
 def _as_json(value: Any) -> Any:

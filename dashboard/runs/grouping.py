@@ -64,7 +64,7 @@ def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...]
     runs = facts.trainings
     wanted = dict.fromkeys(specs)
     if len(wanted) > MOST_SPECS:
-        return (), f"Cannot group by {len(wanted)} fields together, but by at most {MOST_SPECS}"
+        return (), f"Cannot group by {len(wanted)} fields at once, only by up to {MOST_SPECS}"
     deadline = monotonic() + MOST_SECONDS
     keys: list[Sequence[str]] = []
     for spec in wanted:

@@ -85,7 +85,7 @@ class Access:
             return Refusal(
                 421,
                 f"Stepscope does not serve the host {name!r}. Open it as localhost, start it with --host, or with "
-                f"--allow-host {name or 'NAME'} if a proxy leads here.",
+                f"--allow-host {name or 'NAME'} if you reach it through a proxy.",
             )
         if any(not self.is_own(origin, host) for origin in headers.getlist("origin")):
             return Refusal(

@@ -80,7 +80,7 @@ def router(live: Live) -> APIRouter:
     def individual_audio(blob_key: BlobKey, content_type: Annotated[str, Query(max_length=80)] = "") -> Response:
         """Return the bytes of one clip with its own type; a ``content_type`` that is not an audio type is refused."""
         if content_type and content_type not in PLAYABLE_TYPES | {UNKNOWN_TYPE}:
-            raise HTTPException(400, f"Expected a content type of sound, got {content_type!r}.")
+            raise HTTPException(400, f"Expected an audio content type, got {content_type!r}.")
         series, index, sample = find_blob(live.snapshot(), blob_key, PLUGIN_NAME)
         try:
             clips = series.read(index).clips

@@ -104,7 +104,7 @@ def traces_at(given: str, most: int = MOST_OF_A_FOLDER) -> list[str]:
         found = _traces_in(Path(given), os.listdir(given)) or _traces_below(Path(given), most)
     except OSError as error:
         raise UserError(
-            f"{shown} cannot be listed: {reason_of(error)}. Expected a folder that may be read, or the file of a trace."
+            f"{shown} cannot be listed: {reason_of(error)}. Expected a folder that may be read, or a trace file."
         ) from error
     if not found:
         raise UserError(f"{shown} is a folder without traces. Expected one with {formats_in_words()}")

@@ -219,9 +219,7 @@ def _initialization(facts: Facts) -> Iterator[Finding]:
     spent = int(long.lengths_within(windows.start, windows.end).sum())
     if whole and spent > whole / 2:
         percent = 100 * spent / whole
-        evidence = (
-            f"{percent:.0f}% of the time is in calls of the runtime that take over {_LONG_CALL_NS // 10**6} ms each"
-        )
+        evidence = f"{percent:.0f}% of the time is in runtime calls that take over {_LONG_CALL_NS // 10**6} ms each"
         advice = (
             "Record after a few steps (torch.profiler: schedule with wait and warmup): the first initialize the device."
         )

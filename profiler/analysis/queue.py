@@ -164,9 +164,9 @@ LAUNCHES: Final = Analysis(
         Column("slow_calls", "launching calls longer than 100 µs"),
         Column("late", "activities that started more than 100 µs after their launch"),
         Column("delay_mean_ns", "mean delay from a launch's end to its activity's start"),
-        Column("delay_p50_ns", "median of that delay"),
+        Column("delay_p50_ns", "median delay from a launch's end to its activity's start"),
         Column("delay_p95_ns", "95th percentile of the delay from a launch's end to its activity's start"),
-        Column("delay_max_ns", "maximum of that delay"),
+        Column("delay_max_ns", "maximum delay from a launch's end to its activity's start"),
     ),
     title="Launches",
     description="Delays from a launch's end to its activity's start. Short: shorter than its launch. "

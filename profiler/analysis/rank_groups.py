@@ -127,7 +127,7 @@ RANK_GROUPS: Final = Analysis(
         Column("computation_ns", "mean time per step in computation"),
         Column("communication_ns", "mean time per step in communication"),
         Column("waiting_ns", "time that its collectives took beyond those of the fastest rank"),
-        Column("own_ns", "mean step excluding that time"),
+        Column("own_ns", "mean step excluding waiting in collectives"),
         Column("slowest_rank", "number of its slowest rank, excluding waiting", "identity"),
     ),
     of="ranks",

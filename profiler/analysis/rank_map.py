@@ -211,7 +211,7 @@ RANK_MAP: Final = Analysis(
         Column("slowest_rank", "the slowest rank in the cell", "identity"),
     ),
     of="ranks",
-    title="Steps of ranks",
+    title="Step times by rank",
     description="How much longer each step took on a rank than on the median rank, not counting waiting in "
     "collectives. With many ranks or steps, several share a cell, which shows the slowest.",
     empty=NO_STEPS,

@@ -208,7 +208,7 @@ def rank_resources(ranks: Ranks) -> "pl.DataFrame":
 
 
 _SLOWEST: Final = Column("slowest_rank", "number of the slowest rank", "identity")
-_OVER: Final = Column("over_ns", "difference between that and the median")
+_OVER: Final = Column("over_ns", "time of the slowest rank minus the median")
 RANK_OUTLIERS: Final = Analysis(
     "rank_outliers",
     "ranks that differ from the others",
@@ -237,8 +237,8 @@ RANK_STEPS: Final = Analysis(
         Column("median_ns", "median duration of the step"),
         Column("max_ns", "longest duration of the step"),
         _SLOWEST,
-        Column("slowest_own_ns", "its own time in the step, excluding waiting in collectives"),
-        Column("median_own_ns", "median of that time over the ranks"),
+        Column("slowest_own_ns", "own time of the slowest rank in the step, excluding waiting in collectives"),
+        Column("median_own_ns", "median over the ranks of their own time in the step"),
     ),
     of="ranks",
     title="Slowest rank per step",
@@ -297,8 +297,8 @@ RANK_RESOURCES: Final = Analysis(
         Column("kernel_wait_ns", "idle time between activities that follow each other immediately", adds_up=True),
         Column("other_idle_ns", "other idle time of its streams", adds_up=True),
         Column("copies", "number of copies and memsets", adds_up=True),
-        Column("copied_bytes", "their bytes", adds_up=True),
-        Column("copy_ns", "their time", adds_up=True),
+        Column("copied_bytes", "bytes of copies and memsets", adds_up=True),
+        Column("copy_ns", "time of copies and memsets", adds_up=True),
         Column("peak_bytes", "peak memory in use on any of its devices"),
         Column("not_as_stored", "events skipped or altered", adds_up=True),
     ),

@@ -122,7 +122,7 @@ class Analysis:
             raise TypeError(f"the table has no column {missing[0]!r}, only {', '.join(map(repr, frame.columns))}")
         for name, dtype in frame.schema.items():
             if not (dtype.is_integer() or dtype.is_float() or dtype in (pl.Boolean, pl.String, pl.Null)):
-                raise TypeError(f"the column {name!r} is of the type {dtype}, expected numbers, booleans or texts")
+                raise TypeError(f"the column {name!r} is of the type {dtype}, expected numbers, booleans or strings")
         return frame
 
     @property

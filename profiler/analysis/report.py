@@ -186,7 +186,7 @@ def _named(name: str, of: Of) -> Analysis:
     reason = f"expected one of {', '.join(known)}"
     if name in analyses():
         reason = f"{_HOW[analyses()[name].of]} computes it"
-    raise KeyError(f"{name!r} is no table of {_WORDS[of]}: {reason}")
+    raise KeyError(f"{name!r} is not a table of {_WORDS[of]}: {reason}")
 
 
 def other_definitions() -> dict[str, MetricDefinition]:
@@ -250,15 +250,15 @@ def _check(analysis: Analysis) -> None:
     for metric in analysis.metrics:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", metric.name) or metric.name in ("and", "or", "not"):
             raise ValueError(
-                f"it has a metric {metric.name!r}, expected lowercase letters, digits and underscores, and no word of "
-                "conditions"
+                f"it has a metric {metric.name!r}, expected lowercase letters, digits and underscores, and none of "
+                "'and', 'or', 'not'"
             )
         if metric.name in {*DEFINITIONS, *OF_RANKS}:
             raise ValueError(f"the name of the metric {metric.name!r} is taken by Stepscope: choose another")
         if metric.name.endswith(CHANGE):
             raise ValueError(f"it has a metric {metric.name!r}: names that end in {CHANGE!r} are those of changes")
     if analysis.metrics and (analysis.figures is None or analysis.of != "trace"):
-        raise ValueError("it has metrics, and is not of one trace or has no figures")
+        raise ValueError("it has metrics, so it must be of one trace and have a function for figures")
 
 
 def plain(frame: "pl.DataFrame") -> list[dict[str, Any]]:

@@ -99,7 +99,7 @@ SLICES: Final = Analysis(
     ),
     title="Slices",
     description="Slices of every kind: annotations, functions, operators, kernels. Self times exclude nested slices. "
-    "Marks of steps and the profiler's own span are left out.",
+    "Step markers and the profiler's own span are left out.",
     empty="The trace has no slices. Choose another trace, or record again.",
 )
 """All slices."""

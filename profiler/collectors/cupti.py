@@ -23,9 +23,9 @@ _WANTED: Final[Mapping[int, str]] = {
     activities.MEMCPY: "copies",
     activities.MEMCPY2: "copies between devices",
     activities.MEMSET: "memsets",
-    activities.SYNCHRONIZATION: "waiting",
-    activities.RUNTIME: "calls of the CUDA runtime",
-    activities.DRIVER: "calls of the CUDA driver",
+    activities.SYNCHRONIZATION: "waits",
+    activities.RUNTIME: "CUDA runtime calls",
+    activities.DRIVER: "CUDA driver calls",
 }
 """By ``ActivityKind``."""
 _SYSTEM_THREAD_IDS: Final = 1
@@ -33,7 +33,7 @@ _SYSTEM_THREAD_IDS: Final = 1
 _FORCED: Final = 1
 """Also flush buffers that are not full."""
 _INSTALL: Final = (
-    "Install NVIDIA's package of the driver's CUDA version, pip install 'cupti-python>=13,<14' or "
+    "Install NVIDIA's package for the driver's CUDA version: pip install 'cupti-python>=13,<14' or "
     "pip install 'cupti-python>=12.6,<13', or record without the collector “cupti”."
 )
 _PROPERTIES: Final[Mapping[str, int]] = {
@@ -106,8 +106,8 @@ class CuptiCollector:
         except Exception as error:
             self._disable()
             raise UserError(
-                f"CUPTI cannot record: {error}. Expected an NVIDIA GPU with its driver, one that CUPTI may use, and no "
-                f"other tool that uses it. {_INSTALL}"
+                f"CUPTI cannot record: {error}. Expected an NVIDIA GPU with its driver, permission to profile it, and "
+                f"no other tool that uses CUPTI. {_INSTALL}"
             ) from error
 
     def stop(self) -> Collected:
@@ -151,7 +151,9 @@ class CuptiCollector:
                 cupti.activity_enable(kind)
             except NotImplementedError:
                 # cupti-python 12.6 does not have all kinds.
-                self._notes.append(f"{_WANTED[kind]} were not recorded: this version of cupti-python cannot.")
+                self._notes.append(
+                    f"{_WANTED[kind]} were not recorded: cupti-python can do so only in a later version."
+                )
             else:
                 self._enabled.append(kind)
 

@@ -124,7 +124,7 @@ class PythonCallCollector:
         dropped = sum(thread.dropped for thread in calls.threads)
         if dropped:
             yield (
-                f"{counted(dropped, 'call of a Python function was', 'calls of Python functions were')} not recorded, "
+                f"{counted(dropped, 'Python function call was', 'Python function calls were')} not recorded, "
                 f"because at most {self._max_calls:,} are kept: record fewer steps, or set include, "
                 "exclude, min_duration_ns or max_calls of PythonCallCollector"
             )

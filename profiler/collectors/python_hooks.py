@@ -101,7 +101,7 @@ class _Monitoring:
             return int(tool)
         tools = ", ".join(str(_MONITORING.get_tool(tool)) for tool in range(6))
         raise UserError(
-            f"calls of Python functions cannot be recorded: all tool IDs of sys.monitoring are in use, by {tools}. "
+            f"Python function calls cannot be recorded: all tool IDs of sys.monitoring are in use, by {tools}. "
             "Expected a free one: stop one of these tools, or record without the collector of Python calls."
         )
 
@@ -148,13 +148,13 @@ class _Profile:
         self._before_in_threads: ProfileFunction | None = threading.getprofile()
         if self._before is not None and not callable(self._before):
             raise UserError(
-                f"calls of Python functions cannot be recorded: a {type(self._before).__qualname__} profiles this "
+                f"Python function calls cannot be recorded: a {type(self._before).__qualname__} profiles this "
                 "thread, and Python 3.11 allows only one profiler: stop it, or use Python 3.12 or later."
             )
         others = threading.active_count() - 1
         if others:
             self.notes.append(
-                f"calls of Python functions are not recorded in {counted(others, 'thread')} that started before the "
+                f"Python function calls are not recorded in {counted(others, 'thread')} that started before the "
                 "recording: Python 3.11 reaches only threads that start later."
             )
         self._attached = True

@@ -31,7 +31,7 @@ _MARKS: Final = 8
 """Number of marks at the start, and at the end."""
 _OTHER_THREAD: Final = (
     "PyTorch's activity is missing: the recording was started in one thread and stopped in another, so PyTorch's "
-    "profiler runs on until the next profiler.step() in the former. Start and stop it in the same thread, or record "
+    "profiler goes on until the next profiler.step() in the first thread. Start and stop in the same thread, or record "
     "with TorchCollector(all_threads=True)."
 )
 _NO_ALLOCATIONS: Final = (

@@ -258,7 +258,9 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
             names = [layer.name for layer in layers]
             unknown = sorted(self._embeddings_metadata.keys() - set(names))
             if unknown:
-                raise ValueError(f"embeddings_metadata must be of the Embedding layers {names}, got {unknown}")
+                raise ValueError(
+                    f"embeddings_metadata must have keys among the Embedding layers {names}, got {unknown}"
+                )
         config = ProjectorConfig()
         for layer in layers:
             config.embeddings.add(tensor_name=_CHECKPOINT_TENSOR, metadata_path=self._metadata_path(layer))

@@ -49,7 +49,7 @@ def trace_file(address: str) -> TraceFile:
     # File systems of fsspec raise whatever their underlying libraries raise.
     except Exception as error:
         reason = reason_of(error)
-        raise TraceError(f"{address} cannot be read: {reason}. Expected the file of a trace.") from error
+        raise TraceError(f"{address} cannot be read: {reason}. Expected a trace file.") from error
 
 
 def remote_trace_file(address: str, information: dict[str, Any]) -> TraceFile:

@@ -77,7 +77,7 @@ def load_trace(address: str) -> Trace:
             data = read_at(address)
     except (OSError, ImportError) as error:
         reason = reason_of(error)
-        raise TraceError(f"{address} cannot be read: {reason}. Expected the file of a trace.") from error
+        raise TraceError(f"{address} cannot be read: {reason}. Expected a trace file.") from error
     return _read(data, address, limits, notes)
 
 

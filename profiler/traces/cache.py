@@ -239,7 +239,9 @@ def _header_of(data: bytes, name: str) -> tuple[_Header, int]:
     try:
         return _DECODER.decode(_unpacked(packed, name, _MOST_BYTES)[0]), first + length
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise TraceError(f"{name} is of another version of Stepscope: {error}. Convert the trace again.") from None
+        raise TraceError(
+            f"{name} is from a different version of Stepscope: {error}. Convert the trace again."
+        ) from None
 
 
 def _part(data: bytes, first: int, part: _Part, most: int = _MOST_BYTES) -> bytes | None:
@@ -329,7 +331,7 @@ class CachedArguments:
 
 READER: Final = TraceReader(
     name="cache",
-    about="a cache of Stepscope (.sstrace)",
+    about="a Stepscope cache (.sstrace)",
     sniff=lambda beginning: beginning.startswith(MAGIC),
     read=lambda data, name, _notes, _limits: read_cache(data, name=name),
     suffixes=(".sstrace",),

@@ -67,7 +67,7 @@ def pair_nested(columns: Columns, thread: NDArray[np.int64]) -> Pairs:
         {
             "begin without an end": marks[begin[end < 0]].tolist(),
             "end without a begin": marks[unmatched].tolist(),
-            "end with another name than its begin": marks[renamed].tolist(),
+            "end with a different name than its begin": marks[renamed].tolist(),
         },
     )
 

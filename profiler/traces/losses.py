@@ -13,8 +13,8 @@ TIME_RANGE: Final = "time out of range"
 BACKWARDS: Final = "arrow back in time"
 INTERNAL: Final = "internal event of the profiler"
 DROPPED: Final = "dropped while recording"
-TEXT: Final = "text cut"
-ARGUMENTS: Final = "arguments cut"
+TEXT: Final = "text truncated"
+ARGUMENTS: Final = "arguments truncated"
 BESIDE: Final = "non-event data left out"
 NO_EVENT: Final = "object that is not an event"
 MEMORY: Final = "left out for lack of memory"
@@ -48,7 +48,7 @@ _EXPLANATIONS: Final[Mapping[str, str]] = {
     "flow from a slice to itself": "Both ends of an arrow are in one slice.",
     "begin without an end": "A B event that no E event closes; it is shown up to the end of the trace.",
     "end without a begin": "An E event on a thread where nothing is open; its begin was before the recording.",
-    "end with another name than its begin": "An E event closed a B event of another name: the innermost one.",
+    "end with a different name than its begin": "An E event closed a B event of another name: the innermost one.",
     "asynchronous begin without an end": "Nothing ends the operation of this category and id; it is shown up to "
     "the end of the trace.",
     "asynchronous end without a begin": "The operation of this category and id began before the recording.",

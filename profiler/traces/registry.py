@@ -43,7 +43,7 @@ def _of_others() -> tuple[TraceReader, ...]:
 def formats_in_words() -> str:
     """Return the supported formats as text after "Expected ": "a Chrome trace (JSON), ..." up to the final period."""
     *all_but_last, last = (reader.about for reader in trace_readers())
-    return f"{', '.join(all_but_last)}, or {last}, each plain or compressed by gzip or zstd."
+    return f"{', '.join(all_but_last)}, or {last}, each plain or compressed with gzip or zstd."
 
 
 def trace_suffixes() -> tuple[str, ...]:

@@ -228,7 +228,7 @@ class _Machine:
     def _stack_global(self, _: Any) -> None:
         name, module = self.pop(), self.pop()
         if not isinstance(module, str) or not isinstance(name, str):
-            raise ValueError("a name is not a text")
+            raise ValueError("a name is not a string")
         self._stack.append(Name(module[:500], name[:500]))
 
     def _reduce(self, _: Any) -> None:

@@ -168,7 +168,7 @@ def extents_of(piece: TensorSliceProto, shape: tuple[int, ...]) -> list[tuple[tu
         CheckpointError: the piece does not fit in the whole tensor.
     """
     if len(piece.extent) != len(shape):
-        raise CheckpointError("one of its pieces has another number of dimensions")
+        raise CheckpointError("one of its pieces has a different number of dimensions")
     extents: list[tuple[tuple[int, int], slice]] = []
     for extent, size in zip(piece.extent, shape, strict=True):
         if not extent.HasField("length"):

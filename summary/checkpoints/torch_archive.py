@@ -79,7 +79,7 @@ class TorchArchive:
         with reported(name), open_file(name) as stream, zipfile.ZipFile(stream) as archive:
             pickle = pickle_member(archive)
             if pickle is None:
-                raise CheckpointError(f"{name} is not an archive of PyTorch: it has no data.pkl.")
+                raise CheckpointError(f"{name} is not a PyTorch archive: it has no data.pkl.")
             self._folder = pickle.removesuffix("data.pkl")
             claim(min(archive.getinfo(pickle).file_size, _LARGEST_PICKLE))
             with archive.open(pickle) as content:

@@ -210,7 +210,7 @@ class TraceFile:
         if len(trace.op_name) > LONGEST_NAME or len(trace.tfdbg_context_id) > LONGEST_NAME:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
         if len(self._offsets) >= MOST_EVENTS:
-            raise EnoughError(f"there are more than {MOST_EVENTS:,} traces, of which the first are read")
+            raise EnoughError(f"there are more than {MOST_EVENTS:,} traces; only the first are read")
         place = GraphPlace(trace.tfdbg_context_id, trace.op_name, trace.output_slot)
         device = trace.device_name[:LONGEST_NAME]
         known = len(self._device_names) < MOST_PLACES or self._device_names.find(device) is not None
@@ -402,7 +402,7 @@ class ExecutionFile:
             return f"an execution has {len(execution.input_tensor_ids):,} inputs"
         if max(len(self._offsets), len(self._output_ids), len(self._input_ids)) >= MOST_EVENTS:
             raise EnoughError(
-                f"there are more than {MOST_EVENTS:,} executions, outputs or inputs, of which the first are read"
+                f"there are more than {MOST_EVENTS:,} executions, outputs or inputs; only the first are read"
             )
         stack = self._code.stack_number(execution.code_location.stack_frame_ids)
         places = [EagerPlace(execution.op_type, stack, slot) for slot in range(outputs)]

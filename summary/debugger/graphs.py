@@ -111,9 +111,7 @@ class Graphs:
         if len(creation.op_name) > LONGEST_NAME or len(creation.graph_id) > LONGEST_NAME:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
         if self.bytes >= MOST_BYTES or len(self._graphs) >= MOST_GRAPHS:
-            return (
-                f"there are more than {MOST_GRAPHS:,} graphs, or operations than {MOST_BYTES >> 20} MiB have room for"
-            )
+            return f"there are more than {MOST_GRAPHS:,} graphs, or more operations than fit in {MOST_BYTES >> 20} MiB"
         graph = self._graphs.setdefault(creation.graph_id, Graph(creation.graph_id))
         if creation.op_name in graph.operations:
             return "the graph has another operation of the same name"

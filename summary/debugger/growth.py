@@ -93,4 +93,5 @@ class Growth:
                 return self.code.add_frame(event.stack_frame_with_id)
             case "source_files", "source_file":
                 return self.code.add_source_file(offset, length, event.source_file)
-        return f"the record holds {f'a {what}' if what else 'nothing that is known'}, which is not read in this file"
+        held = f"a {what}, which is not read in this file" if what else "nothing that is known"
+        return f"the record holds {held}"

@@ -236,7 +236,7 @@ class RecordedData:
                 f"the run has {self._catalog.recordings} recordings: it was resumed, or several ranks wrote it"
             )
         if len(self._catalog.tensors) >= MOST_TENSORS:
-            found.append(f"only the first {MOST_TENSORS} tensors are taken")
+            found.append(f"only the first {MOST_TENSORS} tensors are used")
         return tuple(found)
 
     @cached_property

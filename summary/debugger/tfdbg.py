@@ -111,7 +111,7 @@ class Following:
                     if len(self._replaced) < _LISTED_AGAIN:
                         self._replaced.append(str(error))
                     if attempt + 1 == _LISTED_AGAIN:
-                        raise OSError(f"the files of {self._folder} are replaced while they are read") from error
+                        raise OSError(f"the files of {self._folder} keep being replaced while they are read") from error
             assert self._growth is not None
             growth, first = self._growth, chosen.sets[0]
             dump = TfdbgDump(

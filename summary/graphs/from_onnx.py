@@ -121,7 +121,7 @@ def _check_texts(message: Any) -> None:
             for text in values:
                 if not isinstance(text, str):
                     raise ValueError(
-                        f"expected an ONNX model whose texts are UTF-8, got {text[:20]!r} as a {field.name}"
+                        f"expected an ONNX model whose strings are UTF-8, got {text[:20]!r} as a {field.name}"
                     )
 
 

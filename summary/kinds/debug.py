@@ -141,7 +141,7 @@ def _unpacked(
     try:
         data = decompressor.decompress(content, size + 1)
     except zlib.error as error:
-        raise PayloadError(f"expected observations compressed by zlib: {error}") from error
+        raise PayloadError(f"expected observations compressed with zlib: {error}") from error
     if len(data) != size:
         raise PayloadError(f"expected observations of {size} bytes, got {len(data)}")
     table = np.full((count, 1 + len(FIGURES)), np.nan)
@@ -155,7 +155,7 @@ def _unpacked(
         begin += count * width
     numbers = table[:, 0]
     if count and not ((numbers >= 0) & (numbers < tensors) & (numbers < 2**31)).all():
-        raise PayloadError(f"expected numbers of tensors from 0 to {tensors - 1}, got others")
+        raise PayloadError(f"expected tensor numbers from 0 to {tensors - 1}, got others")
     figures = table[:, 1:]
     figures.flags.writeable = False
     return numbers.astype(np.int32), figures

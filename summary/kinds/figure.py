@@ -38,7 +38,7 @@ def _stacked(tag: str, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint
     sizes = {picture.shape for picture in pictures}
     if len(sizes) != 1:
         got = sorted(f"{width} x {height}" for height, width, _ in sizes)
-        raise ValueError(f"the figures {tag!r} must be one or more of one size in pixels, got {got}")
+        raise ValueError(f"the figures {tag!r} must be one or more figures of the same size in pixels, got {got}")
     return np.stack(pictures)
 
 

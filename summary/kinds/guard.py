@@ -93,7 +93,7 @@ def _file(file: Any) -> PayloadFile:
 def _whole(value: Any) -> int:
     number = operator.index(value)
     if not -(1 << 63) <= number < 1 << 63:
-        raise ValueError(f"expected a number of 64 bits, got {number}")
+        raise ValueError(f"expected a 64-bit integer, got {number}")
     return number
 
 

@@ -162,7 +162,7 @@ def histogram_of_buckets(
             f"{name} needs as many bucket_limits as bucket_counts, got shapes {limits.shape} and {counts.shape}"
         )
     if not (limits[1:] >= limits[:-1]).all() or np.isnan(limits).any():
-        raise ValueError(f"bucket_limits of {name} must ascend, got {limits.tolist()}")
+        raise ValueError(f"bucket_limits of {name} must not decrease, got {limits.tolist()}")
     if not (np.isfinite(counts) & (counts >= 0)).all():
         raise ValueError(f"bucket_counts of {name} must be finite and not negative, got {counts.tolist()}")
     proto = HistogramProto(
@@ -252,7 +252,7 @@ def _edge_table(floats: Floats, bins: Bins, name: str) -> EdgeTable:
     if len(edges) < 2:
         raise ValueError(f"bins must be at least two edges, got {len(edges)}")
     if np.isnan(edges).any():
-        raise ValueError(f"bins must be edges that ascend monotonically, got {edges.tolist()}")
+        raise ValueError(f"bins must be edges that increase monotonically, got {edges.tolist()}")
     return EdgeTable(edges)
 
 

@@ -76,7 +76,7 @@ def hparam_infos(
     domains = dict(discrete or {})
     unknown = domains.keys() - hparams.keys()
     if unknown:
-        raise ValueError(f"discrete domains must be of {sorted(hparams)}, got {sorted(map(str, unknown))}")
+        raise ValueError(f"discrete domains must be those of {sorted(hparams)}, got {sorted(map(str, unknown))}")
     return [
         HParamInfo(name=name, type=data_type(value), domain_discrete=_domain(name, value, domains.get(name)))
         for name, value in hparams.items()

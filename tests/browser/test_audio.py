@@ -206,11 +206,11 @@ def test_samples_labels_and_downloads(serve: Serve, page: Page, logdir: Path) ->
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"RIFF\0\0\0\0WAVEgarbage", "No sound: WAV of 19 B that cannot be decoded: No 'data' chunk marker."),
+        (b"RIFF\0\0\0\0WAVEgarbage", "No sound: WAV of 19 B cannot be decoded: No 'data' chunk marker."),
         (b"no sound at all", "No sound: the clip is 15 B in an unknown audio format"),
         (int16_wav([]), "No sound: the clip has 0 samples."),
-        (wav_bytes(b"\0\0", kind=2, bits=8), "No sound: WAV of 58 B that cannot be decoded: Invalid bit width."),
-        (b"fLaC" + bytes(60), "No sound: FLAC of 64 B that cannot be decoded"),
+        (wav_bytes(b"\0\0", kind=2, bits=8), "No sound: WAV of 58 B cannot be decoded: Invalid bit width."),
+        (b"fLaC" + bytes(60), "No sound: FLAC of 64 B cannot be decoded"),
     ],
 )
 def test_a_clip_that_is_none_says_why(serve: Serve, page: Page, logdir: Path, content: bytes, why: str) -> None:
@@ -286,7 +286,7 @@ def test_a_clip_that_is_not_decoded_may_play_without_pictures(serve: Serve, page
     with SummaryWriter(str(logdir / "a")) as writer:
         writer.add_summary(labeled((b"\x1aE\xdf\xa3" + bytes(60), b"")), 0)
     page.goto(serve(logdir).url)
-    expect(page.locator(".clip-note")).to_contain_text("WebM files are not decoded here: the clip plays")
+    expect(page.locator(".clip-note")).to_contain_text("WebM files are not decoded here: the browser may be able")
     expect(page.locator(".clip .act-play")).to_be_enabled()
     page.locator(".clip .act-play").click()
     expect(page.locator(".clip-note")).to_contain_text("The browser cannot play this clip. Download it to hear it.")

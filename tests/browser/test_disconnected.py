@@ -253,7 +253,7 @@ def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server,
     write_runs(logdir, "a", points=50)
     server.start()
     expect(banner_of(page)).to_have_count(0)
-    page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0]?.x.length === 50")
+    page.wait_for_function("() => stepscope.curveCards.find('train/loss')?.model.lines[0]?.x.length === 50")
 
 
 def test_the_title_is_that_of_the_server_that_is_back(page: Page, server: Server, tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_a_tab_that_comes_to_the_front_has_what_another_server_tells(page: Page,
     write_runs(logdir, "a", points=50)
     server.start()
     page.evaluate(BEHIND, False)
-    page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0]?.x.length === 50")
+    page.wait_for_function("() => stepscope.curveCards.find('train/loss')?.model.lines[0]?.x.length === 50")
 
 
 SHOWN: Final = {

@@ -163,11 +163,11 @@ def test_log_and_density_and_even_bins(serve: Serve, page: Page, logdir: Path) -
       return stepscope.elements.numbers(plot._fullData.at(-1).meta.counts).length === wanted;
     }"""
     page.wait_for_function(bins_are, arg=30)
-    page.get_by_label("Number of even bins").fill("4")
+    page.get_by_label("Number of equal bins").fill("4")
     page.wait_for_function(bins_are, arg=4)
-    page.get_by_text("Bins as written").click()
+    page.get_by_text("Bins as logged").click()
     page.wait_for_function(bins_are, arg=2)
-    expect(page.get_by_label("Number of even bins")).to_be_hidden()
+    expect(page.get_by_label("Number of equal bins")).to_be_hidden()
     page.get_by_role("switch", name="Log heights").press("Space")
     expect(page).to_have_url(re.compile(r"histograms\.log=on"))
 
@@ -189,7 +189,7 @@ def test_runs_of_a_tag_have_one_range_of_values_unless_each_is_to_have_its_own(
     page.wait_for_function(ranges, arg=[[0, 1], [-4, 8]])
     page.get_by_text("Percentiles").click()
     expect(one_scale).to_be_hidden()
-    expect(page.get_by_text("Even bins")).to_be_hidden()
+    expect(page.get_by_text("Equal bins")).to_be_hidden()
 
 
 def test_the_histogram_under_the_pointer_is_shown_with_its_statistics(serve: Serve, page: Page, logdir: Path) -> None:

@@ -268,8 +268,8 @@ def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
 
     page.get_by_role("tab", name="Plain").click()
     expect(note).to_have_text(
-        f"The plug-in 'plain' {of}: layout: TypeError: it returned dict, expected a component, a text, or a list of "
-        "these"
+        f"The plug-in 'plain' {of}: layout: TypeError: it returned dict, expected a component, a string, a number, or "
+        "a list of these"
     )
     page.get_by_role("tab", name="Red").click()
     expect(failed).to_contain_text(f"The plug-in 'red' {of}: a component cannot be drawn: Minified React error #62")

@@ -261,7 +261,7 @@ def test_shown_curves_are_downloaded(serve: Serve, page: Page, logdir: Path) -> 
     page.locator(".pr_curves-card").hover()
     page.get_by_title("Download").click()
     with page.expect_download() as download:
-        page.get_by_text("Shown curves as CSV").click()
+        page.get_by_text("Visible curves as CSV").click()
     rows = list(csv.DictReader(download.value.path().read_text().splitlines()))
     assert [(row["run"], row["step"]) for row in rows] == [("good", "0")] * 11 + [("poor", "5")] * 11
 

@@ -40,7 +40,7 @@ def chart(page: Page, title: str) -> Locator:
 
 def click_row(page: Page, row: int, rows: int) -> None:
     """Click the first cell of a row of the map."""
-    plot = chart(page, "Steps of ranks").locator(".nsewdrag")
+    plot = chart(page, "Step times by rank").locator(".nsewdrag")
     box = plot.bounding_box()
     assert box is not None
     plot.hover(position={"x": 5, "y": box["height"] * (row + 0.4) / rows})
@@ -74,10 +74,10 @@ def test_ranks_are_divided_by_host(opened: Page) -> None:
 
 
 def test_a_cell_of_several_ranks_is_looked_at_closer_and_one_of_one_is_on_the_timeline(opened: Page) -> None:
-    expect(chart(opened, "Steps of ranks").locator(".ytick text", has_text="0–2")).to_be_visible()
+    expect(chart(opened, "Step times by rank").locator(".ytick text", has_text="0–2")).to_be_visible()
     click_row(opened, 0, 7)
     expect(opened.get_by_label("Ranks that are shown")).to_have_value("0-2")
-    expect(chart(opened, "Steps of ranks").locator(".ytick text")).to_have_text(["2", "1", "0"])
+    expect(chart(opened, "Step times by rank").locator(".ytick text")).to_have_text(["2", "1", "0"])
     expect(opened.locator("[data-table=ranks] header .count")).to_have_text("3 rows")
     click_row(opened, STRAGGLER, 3)
     expect(opened).to_have_url(re.compile(rf"tab=timeline.*rank0000{STRAGGLER}"))

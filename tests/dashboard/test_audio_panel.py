@@ -151,7 +151,7 @@ def test_clips_that_are_too_long_play_without_a_picture(monkeypatch: pytest.Monk
     client = client_of(tmp_path)
     long, webm = (client.get("/api/audio/point", params={**WHERE, "index": index}).json() for index in (0, 1))
     assert (long["error"], long["rate"], long["mime_type"]) == ("", 0, "audio/flac")
-    why = "are not decoded here: the clip plays if the browser can, but it has no waveform."
+    why = "are not decoded here: the browser may be able to play the clip, but no waveform is shown."
     assert long["notice"] == f"Clips of more than 1 minutes {why}"
     assert (webm["error"], webm["rate"], webm["notice"]) == ("", 0, f"WebM files {why}")
     answer = client.get("/api/audio/waveform", params={**WHERE, "index": 0, "width": 9})
@@ -167,7 +167,7 @@ def test_equal_clips_are_decoded_once() -> None:
 @pytest.mark.parametrize(
     ("content", "name", "why"),
     [
-        (b"RIFF\0\0\0\0WAVE", "WAV", "WAV of 12 B that cannot be decoded: No 'data' chunk marker"),
+        (b"RIFF\0\0\0\0WAVE", "WAV", "WAV of 12 B cannot be decoded: No 'data' chunk marker"),
         (b"RIFF\0\0\0\0WAVEfmt \x02\0\0\0\x01\0", "WAV", "Short 'fmt ' chunk"),
         (b"RIFF\0\0\0\0WAVEdata\0\0\0\0", "WAV", "No 'data' chunk marker"),
         (wav_bytes(b"", kind=0x1234, bits=8), "WAV", "Malformed 'fmt ' chunk"),
@@ -175,10 +175,10 @@ def test_equal_clips_are_decoded_once() -> None:
         (wav_bytes(b"", rate=0xFFFFFFFF), "WAV", "cannot be decoded"),
         (wav_bytes(b"", channels=0), "WAV", "Channel count is zero"),
         (wav_bytes(b"", channels=2000), "WAV", "Too many channels specified"),
-        (b"fLaC" + bytes(60), "FLAC", "FLAC of 64 B that cannot be decoded"),
-        (b"OggS" + bytes(60), "Ogg", "Ogg of 64 B that cannot be decoded"),
-        (b"ID3" + bytes(60), "MP3", "MP3 of 63 B that cannot be decoded: Format not recogni"),
-        (b"\xff\xfb" + bytes(200), "MP3", "MP3 of 202 B that cannot be decoded: no frame of sound"),
+        (b"fLaC" + bytes(60), "FLAC", "FLAC of 64 B cannot be decoded"),
+        (b"OggS" + bytes(60), "Ogg", "Ogg of 64 B cannot be decoded"),
+        (b"ID3" + bytes(60), "MP3", "MP3 of 63 B cannot be decoded: Format not recogni"),
+        (b"\xff\xfb" + bytes(200), "MP3", "MP3 of 202 B cannot be decoded: no audio frame"),
     ],
 )
 def test_what_is_no_sound_says_why(content: bytes, name: str, why: str) -> None:
@@ -446,7 +446,7 @@ def test_point_says_what_is_there_or_why_nothing_is(client: TestClient) -> None:
     }
     assert point(0, 2)["error"] == "there is no sample 2: this step has 2 clips"
     assert point(1)["error"] == "the clip is 15 B in an unknown audio format; begins with b'<!DOCTYP'"
-    assert point(2)["error"] == "WAV of 50 B that cannot be decoded: No 'data' chunk marker"
+    assert point(2)["error"] == "WAV of 50 B cannot be decoded: No 'data' chunk marker"
     assert (point(3)["error"], point(3)["mime_type"]) == ("the clip has 0 samples", "audio/wav")
 
 

@@ -127,7 +127,7 @@ def test_a_program_that_is_recorded_already(tmp_path: Path, capsys: pytest.Captu
     ("arguments", "said"),
     [
         (["localhost"], "'localhost' is not an address. Expected HOST:PORT, such as localhost:6009."),
-        (["localhost:1", "localhost:1"], "an address is given twice; a program has one recording at a time."),
+        (["localhost:1", "localhost:1"], "an address is given twice, but a program has one recording at a time."),
         (["localhost:1", "--collector", "gpu"], "there is no collector 'gpu'. Expected one or more of: resources, "),
         (["localhost:1", "--logdir", "s3://bucket/logs"], "--logdir s3://bucket/logs is not a local directory."),
         (["localhost:1", "--logdir", "/dev/null"], "nothing can be written to /dev/null: File exists. Expected a dir"),

@@ -84,7 +84,7 @@ def test_a_word_that_is_no_verb(
     monkeypatch.chdir(tmp_path)
     assert main([word]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"stepscope: {word} is not a verb, and there is no file or folder of that name.\n")
+    assert error.startswith(f"stepscope: {word} is not a command, and there is no file or folder of that name.\n")
     assert said in error
 
 
@@ -259,8 +259,8 @@ def test_without_arguments_it_says_what_is_most_used(capsys: pytest.CaptureFixtu
         "  stepscope FILE                       serve one trace or event file\n"
         "  stepscope --logdir DIR --port 7007   on another port\n"
         "  stepscope demo                       see it with sample logs\n"
-        "  stepscope VERB --help                what a verb can do\n"
-        "  stepscope --help                     all verbs\n",
+        "  stepscope COMMAND --help             what a command can do\n"
+        "  stepscope --help                     all commands\n",
     )
 
 

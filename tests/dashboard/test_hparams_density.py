@@ -93,9 +93,9 @@ def test_the_page_gets_counts_of_the_sessions_that_pass_and_that_the_search_find
 @pytest.mark.parametrize(
     ("body", "status", "why"),
     [
-        ({"axes": [{"key": "lr", "cuts": [2, 1]}]}, 422, "Expected the cuts of each axis ascending."),
-        ({"axes": [{"key": "lr"}], "pairs": [[0, 1]]}, 422, "Expected pairs of places among 1 axes."),
-        ({"axes": [{"key": "lr"}], "pairs": [[-1, 0]]}, 422, "Expected pairs of places among 1 axes."),
+        ({"axes": [{"key": "lr", "cuts": [2, 1]}]}, 422, "Expected the cuts of each axis in ascending order."),
+        ({"axes": [{"key": "lr"}], "pairs": [[0, 1]]}, 422, "Expected pairs of indices of 1 axes."),
+        ({"axes": [{"key": "lr"}], "pairs": [[-1, 0]]}, 422, "Expected pairs of indices of 1 axes."),
         ({"axes": [{"key": "lr", "cuts": [*range(513)]}]}, 422, "The request is not understood: "),
         ({"axes": [{"key": "lr", "cuts": [1, 2]}], "pairs": [[0, 0]]}, 413, "Expected at most 10 pairs of bins."),
     ],

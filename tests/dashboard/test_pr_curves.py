@@ -133,7 +133,7 @@ def test_ratios_that_are_not_those_of_the_counts_are_said() -> None:
     assert curve.contradicts
     assert (
         pr_chart([shown(curve)], "light", iso_lines=False).note
-        == "precision or recall as written differ from the counts"
+        == "precision or recall as logged differs from the counts"
     )
 
 
@@ -311,7 +311,7 @@ def test_a_track_says_where_there_is_no_number() -> None:
     steps = np.array([0, 3600])
     lost = RunTrack("a", PALETTE[0], steps, 100.0 + steps, np.array([0.5, math.nan]), 2)
     chart = track_chart([lost], "auc", "relative", "light")
-    assert chart.note == "no number at 1 step"
+    assert chart.note == "no value at 1 step"
     assert values(chart.figure["data"][0]["x"]) == [0, 60]
     assert chart.figure["layout"]["xaxis"]["title"]["text"] == "Time since the run's first curve (min)"
 

@@ -755,7 +755,7 @@ def test_streams_that_the_queue_leaves_out_are_counted() -> None:
     launched = [launch(10 * stream, 2, stream + 1) for stream in streams]
     ran = [activity(f"k{stream}", 200 + stream, 5, stream + 1, stream=stream + 7) for stream in streams]
     page = page_lead(requested("idle"), analyzed_of(trace(*launched, *ran)), [], "light")
-    assert "the 8 of 10 streams with most: launches that are pending" in words(page)
+    assert "pending launches on each stream, over time; the 8 of 10 streams with the most" in words(page)
 
 
 def test_the_queue_and_the_delays_are_those_of_the_analyses() -> None:

@@ -486,7 +486,7 @@ def test_what_a_caller_got_wrong(
             "The embedding has 6 points; expected a number from 0 to 5, got 9.",
         ),
         ("project", {"id": ID, "projection": "tsne", "supervise": "nothing"}, 404, "'words' has no column 'nothing'"),
-        ("project", {"id": GROWING, "projection": "pca", "steps": []}, 422, "No step is named."),
+        ("project", {"id": GROWING, "projection": "pca", "steps": []}, 422, "No step is given."),
         ("project", {"id": GROWING, "projection": "pca", "steps": [3]}, 404, "'growing' has no step 3"),
         ("project", {"id": ID, "projection": "pca", "rows": "x"}, 404, "This selection no longer exists."),
         ("clusters", {"id": ID, "method": "kmeans", "settings": {"count": -1}}, 422, "Settings: count is -1"),

@@ -84,7 +84,7 @@ def test_raw_float32_and_bookmarks(logdir: Path) -> None:
     assert json.loads(ask(client, "bookmarks", run="a", name="raw").content) == [{"label": "a"}]
     answer = ask(client, "tensor", run="a", name="other shape")
     assert answer.status_code == 404
-    assert "nor the raw float32 of the shape [9, 2]" in answer.json()["detail"]
+    assert "nor raw float32 of shape [9, 2]" in answer.json()["detail"]
 
 
 def test_the_folder_of_the_plugin_goes_before_that_of_the_run(logdir: Path) -> None:

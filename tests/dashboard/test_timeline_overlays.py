@@ -293,7 +293,7 @@ def test_collectives_have_the_slice_of_every_rank(tmp_path: Path) -> None:
     )
     assert sentence(client, "collectives", id=ids[:1]) == (
         422,
-        "Collectives are matched across traces: give at least two of 'id'.",
+        "Collectives are matched across traces: give 'id' at least twice.",
     )
 
 
@@ -325,7 +325,7 @@ def test_differences_by_name(tmp_path: Path) -> None:
         assert sentence(client, "differences", id=both, range=bad)[0] == 422
     assert sentence(client, "differences", id=both[:1]) == (
         422,
-        "Differences are those of two traces: give 'id' twice, and 'range' twice or never.",
+        "Differences are between two traces: give 'id' twice, and 'range' twice or not at all.",
     )
 
 

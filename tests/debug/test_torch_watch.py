@@ -694,7 +694,7 @@ def test_a_value_that_is_too_large_is_measured_but_not_written_whole(
         model(torch.ones(2, 3))
         watched.step()
     data = recorded(tmp_path)
-    note = "0 is not written whole, only what was measured of it: it is 32 bytes."
+    note = "0 is too large to be written whole (32 bytes): its statistics are."
     assert note in data.problems
     row = found_row(data, 0, "forward 0")
     assert data.observations(row, row + 1).figures[0, FIGURES.index("size")] == 8

@@ -147,7 +147,7 @@ def test_modules_compiled_by_torchscript_are_named_and_the_others_watched(
     assert set(parameters) <= set(names(data, "backward"))
     assert data.problems == (
         f"Compiled by TorchScript: {hidden}. Inputs and outputs of modules are not observed there, only parameters,"
-        " their gradients and updates, and single operations with operations=True.",
+        " their gradients and updates, and individual operations with operations=True.",
     )
 
 

@@ -345,7 +345,7 @@ def test_what_was_dropped_is_counted() -> None:
 
 def test_kinds_that_the_library_lacks_are_noted() -> None:
     collected = recorded(StandIn(unsupported=activities.RUNTIME))
-    assert collected.notes == ("calls of the CUDA runtime were not recorded: this version of cupti-python cannot.",)
+    assert collected.notes == ("CUDA runtime calls were not recorded: cupti-python can do so only in a later version.",)
 
 
 def test_calls_may_be_left_out() -> None:

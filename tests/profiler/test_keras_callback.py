@@ -272,7 +272,7 @@ def test_labels_that_do_not_fit_are_left_out_with_a_warning(tmp_path: Path) -> N
 
 def test_labels_of_a_layer_that_is_not_there_are_refused(tmp_path: Path) -> None:
     callback = StepscopeCallback(tmp_path, embeddings_freq=1, embeddings_metadata={"wrods": "words.tsv"})
-    with pytest.raises(ValueError, match=r"must be of the Embedding layers \['words'\], got \['wrods'\]"):
+    with pytest.raises(ValueError, match=r"must have keys among the Embedding layers \['words'\], got \['wrods'\]"):
         fit_words(callback, embedding_model())
     assert list(tmp_path.iterdir()) == []
 

@@ -209,7 +209,7 @@ def test_a_view_that_was_not_taken(tmp_path: Path) -> None:
         context.add_auto_profiling("op", None, [5])
         train(context, 2)
         for command in ("op", "scope"):
-            with pytest.raises(ValueError, match=f"no profile of '{command}' was taken: ask for it by add_auto_profil"):
+            with pytest.raises(ValueError, match=f"no profile of '{command}' was taken: ask for it with add_auto"):
                 context.get_profiles(command)
 
 

@@ -396,7 +396,7 @@ def test_no_more_calls_are_kept_than_allowed_and_the_rest_is_counted() -> None:
     assert len(collected.records) == 250
     assert len(tree(collected.records)) == 250
     assert own_notes(collected.notes) == [
-        "651 calls of Python functions were not recorded, because at most 250 are kept: record fewer steps, or set "
+        "651 Python function calls were not recorded, because at most 250 are kept: record fewer steps, or set "
         "include, exclude, min_duration_ns or max_calls of PythonCallCollector",
     ]
     assert [each.name for each in collected.records if each.args.get("unfinished")] == []

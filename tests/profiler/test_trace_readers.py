@@ -137,7 +137,7 @@ def test_what_may_be_read_is_said_with_the_formats_of_others(laps: Path) -> None
     (laps / "other.bin").write_bytes(b"\x00\x00")
     found = stepscope(laps, "convert", "other.bin", "-o", "x.json")
     assert found.returncode == 2
-    told = "other.bin is not a trace. Expected a Chrome trace (JSON), an .xplane.pb, a cache of Stepscope"
+    told = "other.bin is not a trace. Expected a Chrome trace (JSON), an .xplane.pb, a Stepscope cache"
     assert told in found.stderr
     assert "or a list of laps (.laps), each plain or compressed" in found.stderr
 

@@ -111,7 +111,7 @@ def test_begin_and_end_events_pair_up_per_thread() -> None:
     assert trace.losses.counts == {
         "begin without an end": 1,
         "end without a begin": 1,
-        "end with another name than its begin": 1,
+        "end with a different name than its begin": 1,
     }
 
 

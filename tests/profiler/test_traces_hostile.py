@@ -171,8 +171,8 @@ def test_long_texts_of_a_chrome_trace_are_cut_counted_and_told_apart() -> None:
     assert x.startswith("a" * 4_000 + "a")
     assert x.partition("…")[2].startswith(f" ({len(LONG) + 1:,} in all, checksum ")
     assert x != y
-    assert trace.losses.counts["text cut"] >= 9
-    assert explain("text cut")
+    assert trace.losses.counts["text truncated"] >= 9
+    assert explain("text truncated")
     assert max(len(example) for example in trace.losses.examples.values()) <= MOST_EXAMPLE
     # Texts that are cut stay cut, unchanged, when they are stored and read again.
     again = read_trace(encode_cache(trace), name="cache")
@@ -195,12 +195,12 @@ def test_long_texts_of_messages_are_cut_and_counted() -> None:
     plane.lines.add(id=1, name=LONG).events.add(metadata_id=1, duration_ps=1000)
     for trace in (trace_of_step_stats(step_stats), read_trace(space.SerializeToString(), name="space")):
         assert max(map(len, texts_of(trace))) <= MOST_CHARACTERS
-        assert trace.losses.counts["text cut"] >= 3
+        assert trace.losses.counts["text truncated"] >= 3
 
 
 def test_long_arguments_are_kept_as_text_up_to_a_limit_and_counted() -> None:
     trace = chrome(slice_("a", args={"text": "b" * MOST_ARGUMENT_BYTES}), slice_("b", ts=5, args={"c": 1}))
-    assert trace.losses.counts == {"arguments cut": 1}
+    assert trace.losses.counts == {"arguments truncated": 1}
     assert len(trace.arguments[0]["args"]) == MOST_ARGUMENT_BYTES
     assert trace.arguments[1] == {"c": 1}
     space = XSpace()
@@ -208,7 +208,7 @@ def test_long_arguments_are_kept_as_text_up_to_a_limit_and_counted() -> None:
     plane.stat_metadata[1].name = "text"
     plane.lines.add(id=1).events.add(metadata_id=1).stats.add(metadata_id=1, str_value="b" * (1 << 20))
     found = read_trace(space.SerializeToString(), name="space")
-    assert found.losses.counts == {"arguments cut": 1}
+    assert found.losses.counts == {"arguments truncated": 1}
     assert list(found.arguments[0]) == ["args"]
 
 

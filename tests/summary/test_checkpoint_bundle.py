@@ -137,5 +137,5 @@ def test_damage_of_a_checkpoint_of_the_first_version_is_said(tmp_path: Path) -> 
     with pytest.raises(CheckpointError):
         open_checkpoint_at(path).read("a")
     path.write_bytes(table([(b"", b"\x0a\x0f\x0a\x0d\x0a\x01a\x12\x04\x12\x02\x08\x02\x18\x01\x22\x00")]))
-    with pytest.raises(CheckpointError, match="one of its pieces has another number of dimensions"):
+    with pytest.raises(CheckpointError, match="one of its pieces has a different number of dimensions"):
         open_checkpoint_at(path).read("a")

@@ -162,7 +162,7 @@ def test_values_that_hold_each_other_a_billion_times_are_no_burden() -> None:
 
 
 def test_a_name_of_values_that_hold_each_other_is_refused() -> None:
-    with pytest.raises(CheckpointError, match=r"The pickle is damaged: a name is not a text\."):
+    with pytest.raises(CheckpointError, match=r"The pickle is damaged: a name is not a string\."):
         described(b"\x80\x04)" + b"2\x86" * 16 + b"\x8c\x01x\x93.")
 
 

@@ -212,7 +212,7 @@ class Symbolic:
 
 
 def test_a_call_inside_a_tf_function_says_what_to_do(tmp_path: Path) -> None:
-    reported = "has no value while tf.function traces: log it from eager code, by tf.py_function, or with tf.summary"
+    reported = "has no value while tf.function traces: log it from eager code, with tf.py_function, or with tf.summary"
     with v2.create_file_writer(str(tmp_path)).as_default(), SummaryWriter(tmp_path / "torch") as writer:
         calls: dict[str, Callable[[], Any]] = {
             "the scalar 't'": lambda: v2.scalar("t", Symbolic(), step=1),

@@ -228,7 +228,7 @@ def test_a_follower_looks_where_the_index_cannot_be_shown(
         assert list(published.get(timeout=PATIENCE).runs) == ["late/b", "a"]
     finally:
         follower.stop()
-    assert f"what the index of {logs} has could not be shown" in caplog.text
+    assert f"the contents of the index of {logs} could not be shown" in caplog.text
 
 
 def test_tags_and_contents_of_metadata_are_told_before_any_series_is_made(logs: Path, tmp_path: Path) -> None:

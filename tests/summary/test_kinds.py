@@ -340,7 +340,7 @@ def test_default_bins_keep_every_finite_value(values: list[float], max_bins: int
         ([1], {"max_bins": 2.5}, ValueError, "got 2.5"),
         ([1], {"max_bins": "2"}, TypeError, "max_bins of the histogram 't' must be real numbers, got str"),
         ([1], {"bins": [2, 1]}, ValueError, "monotonically"),
-        ([1], {"bins": [0, float("nan")]}, ValueError, "ascend monotonically, got"),
+        ([1], {"bins": [0, float("nan")]}, ValueError, "increase monotonically, got"),
         ([1], {"bins": [1]}, ValueError, "at least two edges, got 1"),
         ([1], {"bins": ["a", "b"]}, TypeError, "bins of the histogram 't' must be real numbers"),
         ([np.nan], {"bins": "some"}, ValueError, "not a valid estimator"),

@@ -176,7 +176,7 @@ def test_figures() -> None:
     pictures = [np.asarray(Image.open(BytesIO(encoded))).tolist() for encoded in decoded.encoded]
     assert pictures == [[[RED] * 20] * 10, [[[255] * 3] * 20] * 10]
     assert decode("images", figures("f", drawn[0])).encoded == decoded.encoded[:1]
-    with pytest.raises(ValueError, match=r"of one size in pixels, got \['20 x 10', '30 x 10'\]"):
+    with pytest.raises(ValueError, match=r"of the same size in pixels, got \['20 x 10', '30 x 10'\]"):
         figures("f", [drawn[0], module.Figure(figsize=(0.3, 0.1), dpi=100)])
 
 

@@ -159,7 +159,7 @@ def exported(folder: Path, kind: str) -> CompletedProcess[str]:
         ("undecoded", "decode: ZeroDivisionError: the flux is zero (broken_kinds, line 7)"),
         ("exits", "decode: SystemExit: no license (broken_kinds, line 9)"),
         ("short", "rows: ValueError: expected rows of 2 elements (a, b), got 1"),
-        ("odd", f"rows: ValueError: expected a number of 64 bits, got {1 << 70}"),
+        ("odd", f"rows: ValueError: expected a 64-bit integer, got {1 << 70}"),
     ],
 )
 def test_what_fails_in_a_kind_is_an_error_of_its_values(broken: Path, kind: str, reason: str) -> None:

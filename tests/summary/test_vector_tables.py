@@ -54,8 +54,8 @@ def test_odd_rows_are_left_out_and_counted() -> None:
     np.testing.assert_equal(points, [[1, 2], [4, 5], [np.nan, 7]] + [[0, 0]] * 12)
     assert (rows, count, columns) == ([0, 2, 4, *range(6, 18)], 18, {})
     assert remarks == [
-        "2 rows have another number of values than the 2 of most rows and are left out (the first is row 2).",
-        "1 row has a value that is not a number and left out, such as 'word'.",
+        "2 rows have a different number of values than the 2 of most rows and are left out (the first is row 2).",
+        "1 row has a value that is not a number and is left out (the first is 'word').",
     ]
 
 
@@ -68,7 +68,7 @@ def test_odd_lines_of_json_are_left_out_and_counted() -> None:
         {},
         [
             "1 row is not JSON and is left out.",
-            "1 row has another number of values than the 2 of most rows and is left out (the first is row 2).",
+            "1 row has a different number of values than the 2 of most rows and is left out (the first is row 2).",
         ],
     )
 
@@ -81,7 +81,7 @@ def test_parquet_and_arrow_with_lists(form: str, dtype: pl.DataType) -> None:
     stream = io.BytesIO()
     getattr(frame, {"parquet": "write_parquet", "arrow": "write_ipc", "stream": "write_ipc_stream"}[form])(stream)
     found = seen("a.parquet" if form == "parquet" else "a.arrow", stream.getvalue())
-    said = "2 rows have another number of values than the 2 of most rows and are left out (the first is row 2)."
+    said = "2 rows have a different number of values than the 2 of most rows and are left out (the first is row 2)."
     np.testing.assert_equal(found, ([[1, 2], [5, 6]], [0, 3], 4, {"k": [1, np.nan], "w": ["a", "d"]}, [said]))
 
 

@@ -11,7 +11,7 @@ const commandsOf = (panel: string): Command[] => [
     title: "Zoom into a box; a wide, flat box zooms x only, a tall, narrow one y only",
     gestures: ["drag"],
   },
-  { id: `${panel}.move_axes`, title: "Move", gestures: ["Shift drag"] },
+  { id: `${panel}.move_axes`, title: "Pan", gestures: ["Shift drag"] },
   { id: `${panel}.zoom_pointer`, title: "Zoom at the pointer", gestures: ["Ctrl wheel"] },
   { id: `${panel}.reset_zoom`, title: "Reset the zoom", gestures: ["double click"], keys: ["0"] },
   {

@@ -50,7 +50,9 @@ class UndecodedError(PayloadError):
     """The clip may play in a browser, but it is not decoded here."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what} are not decoded here: the clip plays if the browser can, but it has no waveform")
+        super().__init__(
+            f"{what} are not decoded here: the browser may be able to play the clip, but no waveform is shown"
+        )
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ def decode(encoded: Encoded) -> Sound:
         return Sound(file, None, file.frames, notice, size)
     numbers, frames, is_damaged = _decoded(file, min(capacity, file.frames))
     if is_damaged and not frames:
-        raise PayloadError(f"{encoded.name} of {file_size(size)} that cannot be decoded: it is damaged")
+        raise PayloadError(f"{encoded.name} of {file_size(size)} cannot be decoded: it is damaged")
     is_whole = frames >= file.frames or frames * file.channels > MOST_COUNTED
     # The length that an MP3 states may be a guess.
     if not is_whole and file.frames < _UNKNOWN and (is_damaged or file.format != "MP3"):
@@ -185,14 +185,14 @@ def _opened(encoded: Encoded) -> "SoundFile":
     try:
         import soundfile
     except OSError as error:
-        raise PayloadError(f"libsndfile, which decodes sound, cannot be loaded here: {error}") from error
+        raise PayloadError(f"libsndfile, which decodes audio, cannot be loaded here: {error}") from error
     try:
         return soundfile.SoundFile(BytesIO(encoded.content))
     except soundfile.LibsndfileError as error:
-        said = "no frame of sound" if error.code == _NO_FRAME else error.error_string
+        said = "no audio frame" if error.code == _NO_FRAME else error.error_string
         why = re.sub(r"^Error( in [^.:]+)? ?[.:] ", "", said).rstrip(".")
         size = file_size(len(encoded.content))
-        raise PayloadError(f"{encoded.name} of {size} that cannot be decoded: {why}") from error
+        raise PayloadError(f"{encoded.name} of {size} cannot be decoded: {why}") from error
 
 
 def _decoded(file: "SoundFile", capacity: int) -> tuple[Numbers | None, int, bool]:

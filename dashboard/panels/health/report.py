@@ -169,7 +169,7 @@ def advice(file: FileHealth) -> list[str]:
         )
     if file.superseded:
         sentences.append(
-            f"{counted(file.superseded, 'point')} of this file superseded, because the run was restarted at an "
+            f"{counted(file.superseded, 'point was', 'points were')} superseded, because the run was restarted at an "
             "earlier step. Start with --keep-superseded to see all."
         )
     if file.writers > 1:

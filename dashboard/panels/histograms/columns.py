@@ -62,7 +62,7 @@ def heatmap_chart(
     }
     # A typed array without cells has no shape that Plotly can read.
     traces = [trace] if len(moments) else []
-    said = "" if settings.bins == "even" else f"spread over {counted(bins, 'even bin')}"
+    said = "" if settings.bins == "even" else f"spread over {counted(bins, 'equal bin')}"
     return Chart({"data": traces, "layout": layout}, note(moments, cleaned, total, said))
 
 

@@ -80,7 +80,7 @@ def toolbar(view: View) -> html.Div:
         [
             tag_filter_input(view),
             segmented(MODE, view, modes, "How histograms are drawn"),
-            segmented(AXIS, view, {"step": "Step", "relative": "Relative", "wall": "Wall"}, "Axis of steps"),
+            segmented(AXIS, view, {"step": "Step", "relative": "Relative", "wall": "Wall"}, "Step axis"),
             html.Div(
                 [
                     html.Span("Steps"),
@@ -92,7 +92,7 @@ def toolbar(view: View) -> html.Div:
             ),
             html.Div(
                 [
-                    segmented(BINS, view, {"even": "Even bins", "written": "Bins as written"}, "Bins"),
+                    segmented(BINS, view, {"even": "Equal bins", "written": "Bins as logged"}, "Bins"),
                     dmc.NumberInput(
                         id=setting_id(BIN_COUNT.name),
                         value=int(BIN_COUNT.of(view)),
@@ -103,7 +103,7 @@ def toolbar(view: View) -> html.Div:
                         debounce=300,
                         size="xs",
                         className="bin-count",
-                        **{"aria-label": "Number of even bins"},
+                        **{"aria-label": "Number of equal bins"},
                     ),
                 ],
                 className="field of-bins",

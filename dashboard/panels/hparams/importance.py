@@ -67,7 +67,7 @@ def warnings(found: Analysis) -> list[str]:
             "More sessions may help, or the metric depends on more than hyperparameters, such as chance."
         )
     if found.left_out:
-        said.append(f"{counted(found.left_out, 'session')} without a finite value left out.")
+        said.append(f"Left out: {counted(found.left_out, 'session')} without a finite value.")
     return said
 
 

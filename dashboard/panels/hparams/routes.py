@@ -116,9 +116,9 @@ def _density(live: Live, asked: AskedDensity) -> bytes:
         for axis in asked.axes
     ]
     if any(a >= b for axis in axes for a, b in pairwise(axis.cuts)):
-        raise HTTPException(422, "Expected the cuts of each axis ascending.")
+        raise HTTPException(422, "Expected the cuts of each axis in ascending order.")
     if any(not 0 <= place < len(axes) for pair in asked.pairs for place in pair):
-        raise HTTPException(422, f"Expected pairs of places among {len(axes)} axes.")
+        raise HTTPException(422, f"Expected pairs of indices of {len(axes)} axes.")
     if sum((axes[a].bins + 1) * (axes[b].bins + 1) for a, b in asked.pairs) > MOST_COUNTS:
         raise HTTPException(413, f"Expected at most {MOST_COUNTS:,} pairs of bins.")
     wanted = TableRequest.of(decode(asked.view))

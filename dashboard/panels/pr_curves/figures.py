@@ -293,7 +293,7 @@ def _note(runs: Sequence[RunCurve]) -> str:
     if most > MOST_THRESHOLDS:
         parts.append(f"{count(MOST_THRESHOLDS)} of {count(most)} thresholds drawn")
     if any(curve.contradicts for curve in curves):
-        parts.append("precision or recall as written differ from the counts")
+        parts.append("precision or recall as logged differs from the counts")
     return " · ".join(parts)
 
 
@@ -304,5 +304,5 @@ def _track_note(tracks: Sequence[RunTrack]) -> str:
         parts.append(f"{count(shown)} of {count(total)} curves, evenly spaced, including the first and last")
     missing = sum(int(np.isnan(track.values).sum()) for track in tracks)
     if missing:
-        parts.append(f"no number at {counted(missing, 'step')}")
+        parts.append(f"no value at {counted(missing, 'step')}")
     return " · ".join(parts)

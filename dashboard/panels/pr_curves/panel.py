@@ -86,7 +86,7 @@ def toolbar(view: View) -> html.Div:
             segmented(VIEW, view, kinds, "Chart"),
             html.Span(
                 segmented(
-                    METRIC, view, {str(name): label for name, label in METRIC_NAMES.items()}, "Number shown over steps"
+                    METRIC, view, {str(name): label for name, label in METRIC_NAMES.items()}, "Metric shown over steps"
                 ),
                 className="only-steps",
             ),
@@ -198,7 +198,7 @@ def what_to_say(series: Series, index: int, step: int | None, curve: Curve) -> s
     if curve.left_out:
         parts.append(f"{counted(curve.left_out, 'threshold')} left out")
     if curve.contradicts:
-        parts.append("ratios as written differ from the counts")
+        parts.append("ratios as logged differ from the counts")
     return " · ".join(parts)
 
 

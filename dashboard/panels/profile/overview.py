@@ -172,7 +172,7 @@ def mean_card(analyzed: AnalyzedTrace, scheme: Scheme) -> html.Section:
         if rows[category]["percent"]
     ]
     content = html.Div(lines, className="profile-shares") if lines else nothing("No step took any time.")
-    about = "Where several overlap, time counts for the first in this list."
+    about = "Where several overlap, time counts toward the first in this list."
     title = "Mean step" if analyzed.facts.trace.steps else "Whole trace by category"
     return card(title, content, html.P(about, className="profile-note") if lines else None)
 

@@ -173,6 +173,11 @@ def _map(requested: PageRequest, known: KnownRanks, shown: tuple[int, ...], by: 
     )
     return [
         chart_card(
-            "Steps of ranks", picture, chart, about, below=[whole], height=MAP_ROOM + MAP_ROW * max(6, len(found.rows))
+            "Step times by rank",
+            picture,
+            chart,
+            about,
+            below=[whole],
+            height=MAP_ROOM + MAP_ROW * max(6, len(found.rows)),
         )
     ]

@@ -49,8 +49,8 @@ PAGES: Final[Mapping[Page, str]] = {
 Grouping = Literal["none", "stem", "category"]
 """How the rows of a table are grouped."""
 GROUPINGS: Final[Mapping[Page, Mapping[Grouping, str]]] = {
-    "kernels": {"none": "Nothing", "stem": "Stem", "category": "Category"},
-    "slices": {"none": "Nothing", "category": "Category"},
+    "kernels": {"none": "None", "stem": "Name stem", "category": "Category"},
+    "slices": {"none": "None", "category": "Category"},
 }
 KEYS: Final[Mapping[Key, str]] = {
     "name": "Name",

@@ -230,7 +230,7 @@ def _peaks_note(analyzed: AnalyzedTrace, requested: PageRequest) -> str:
         return (
             ""
             if requested.peak_tflops and requested.peak_gbps
-            else f"No peaks are known of {device_names(analyzed)}: type them above."
+            else f"No peaks are known for {device_names(analyzed)}: enter them above."
         )
     return f"{peaks_words(analyzed.facts)}."
 
@@ -252,7 +252,7 @@ def _unknown_note(analyzed: AnalyzedTrace) -> str:
 def _flame_chart(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
     tree = analyzed.table("code")
     figure = figures.flame_chart(tree, scheme)
-    about = "as wide as the time of the operators below; click a frame to see it alone"
+    about = "as wide as the time of the operators below a frame; click one to zoom in"
     if len(tree) > figures.MOST_FRAMES:
         about = f"the longest {count(figures.MOST_FRAMES)} of {counted(len(tree), 'frame')}, {about}"
     high = 110 + 24 * min(20, int(tree["depth"].max() or 0) + 2) if figure else 0  # type: ignore[arg-type]
@@ -280,10 +280,10 @@ def _launch_charts(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
     late = device_figures.delay_chart(delays, scheme)
     if waiting is None or late is None:
         return []
-    about = "launches that are pending on each stream, over time"
+    about = "pending launches on each stream, over time"
     streams = queue.select("device", "stream").n_unique()
     if streams > device_figures.MOST_STREAMS:
-        about = f"the {device_figures.MOST_STREAMS} of {count(streams)} streams with most: {about}"
+        about = f"{about}; the {device_figures.MOST_STREAMS} of {count(streams)} streams with the most"
     cards = [
         chart_card("Queue", waiting, "profile-queue", about),
         chart_card("Launch delays", late, "profile-delays", "from a launch's end to its activity's start"),
@@ -338,10 +338,11 @@ def options_of(page: Page, view: View, analyzed: AnalyzedTrace, traces: list[dic
         case "roofline":
             peaks, used = device_peaks(analyzed.facts), peaks_in_use(analyzed.facts)
             tflops = max(used.values(), default=0) / 1e12
-            about = "The device's peak for the type of numbers in use; leave empty for the data sheet's value"
+            memory = "The peak bandwidth of the device's memory"
+            about = "The device's peak for the data type in use; leave empty for the data sheet's value"
             return [
                 _peak(PEAK_TFLOPS, view, "Peak TFLOP/s", about, tflops),
-                _peak(PEAK_GBPS, view, "Peak GB/s", "The peak of the device's memory", peaks.gb_per_s if peaks else 0),
+                _peak(PEAK_GBPS, view, "Peak GB/s", memory, peaks.gb_per_s if peaks else 0),
             ]
         case "diff":
             before = _select(BEFORE, "Before", BEFORE.of(view) or None, traces, "Choose the earlier trace")

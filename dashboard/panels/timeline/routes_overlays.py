@@ -110,7 +110,7 @@ def make_router(live: Live) -> APIRouter:
             check_range(start, end)
             window = start, end
         if len(ids) < 2:
-            raise HTTPException(422, "Collectives are matched across traces: give at least two of 'id'.")
+            raise HTTPException(422, "Collectives are matched across traces: give 'id' at least twice.")
         opened, analyzed_traces = _several(traces_asked_for, ids)
         return json_answer(request, several_traces.collectives(opened, _communication(analyzed_traces), window, limit))
 
@@ -126,7 +126,7 @@ def make_router(live: Live) -> APIRouter:
         """Return statistics by slice name of two traces, or of a range of each, and their differences."""
         if len(ids) != 2 or len(ranges) not in (0, 2):
             raise HTTPException(
-                422, "Differences are those of two traces: give 'id' twice, and 'range' twice or never."
+                422, "Differences are between two traces: give 'id' twice, and 'range' twice or not at all."
             )
         opened, analyzed_traces = _several(traces_asked_for, ids)
         windows = [_range(text) for text in ranges] or [(0, each.end_ns - each.start_ns) for each in opened]

@@ -107,7 +107,7 @@ const BANDS = {
   minmax: "Minimum to maximum",
   std: "Standard deviation",
   stderr: "Standard error",
-  ci95: "95% interval of the mean",
+  ci95: "95% confidence interval of the mean",
 };
 const ALIGNMENTS = { interpolate: "Interpolated", bucket: "In buckets" };
 

@@ -188,7 +188,7 @@ function fields(rules: CaptureRules) {
   const parts = [
     row("Program", address, known),
     row("Record", make("span", { className: "capture-pair" }, amount, unit)),
-    row("Write into", run),
+    row("Write to", run),
     row("Token", secret),
     more,
   ];
@@ -348,7 +348,7 @@ function succeed(found: Captured, watched: boolean) {
   if (watched) popover.close();
   const text = [make("b", {}, "Recorded "), summary(found)];
   if (!trace) {
-    return note([make("span", {}, ...text, ` into ${found.file}, which is not listed yet.`)], false, found.notes);
+    return note([make("span", {}, ...text, ` to ${found.file}, which is not listed yet.`)], false, found.notes);
   }
   const openTrace = () => view.open("timeline", { "timeline.trace": [trace], "timeline.range": [""] });
   if (watched || there) {

@@ -264,8 +264,8 @@ async function imported(address: string): Promise<Module> {
     // What browsers say of a module that is not there names the one that imports it.
     if (!(error instanceof TypeError)) throw error;
     throw new Error(
-      "index.js, or a module that it imports, cannot be loaded: import modules of the panel's folder by relative " +
-        `addresses (./chart.js), and none of other hosts. ${error.message}`,
+      "index.js, or a module that it imports, cannot be loaded: import only modules in the panel's folder, by " +
+        `relative paths (./chart.js). ${error.message}`,
     );
   }
 }
@@ -311,7 +311,7 @@ async function mount(element: HTMLElement, plugin: PluginPage): Promise<void> {
   try {
     const module = await moduleOf(plugin);
     if (mounted !== mine) return;
-    if (!module.mount) throw new Error("index.js has no function mount");
+    if (!module.mount) throw new Error("index.js does not export a function named mount");
     const cleanUp = await module.mount(element, contextOf(plugin, mine.ends.signal, false));
     if (mounted === mine) mine.cleanUp = cleanUp;
     else if (typeof cleanUp === "function") await cleanUp();

@@ -221,7 +221,7 @@ def test_bad_files_beside_points_are_said_and_the_points_are_shown(tmp_path: Pat
         ("not finite", 1),
     ]
     (tmp_path / "p.tsv").write_text("words\n")
-    with pytest.raises(EmbeddingUnavailableError, match=r"'p\.tsv' holds no lines of numbers"):
+    with pytest.raises(EmbeddingUnavailableError, match=r"'p\.tsv' has neither lines of numbers"):
         read(tmp_path, ".|config|e")
     (tmp_path / "p.tsv").unlink()
     with pytest.raises(EmbeddingUnavailableError, match=r"There is no file 'p\.tsv'"):
@@ -236,12 +236,12 @@ def test_a_file_of_raw_floats_that_was_cut_is_read_as_far_as_it_goes(tmp_path: P
     said = "The configuration says that there are 4 points of 3 dimensions; the file has 3 of 3."
     assert [(p.kind, p.message) for p in dataset.problems] == [("shape", said)]
     (tmp_path / "p.bytes").write_bytes(POINTS.tobytes()[:11])
-    with pytest.raises(EmbeddingUnavailableError, match=r"nor the raw float32 of the shape \[4, 3\]"):
+    with pytest.raises(EmbeddingUnavailableError, match=r"nor raw float32 of shape \[4, 3\]"):
         read(tmp_path, ".|config|e")
     # Under another file name, it is damaged text.
     (tmp_path / "p.tsv").write_bytes(POINTS.tobytes()[:-5])
     write_config(tmp_path, 'tensor_name: "e" tensor_path: "p.tsv" tensor_shape: 4 tensor_shape: 3')
-    with pytest.raises(EmbeddingUnavailableError, match=r"nor the raw float32 of the shape \[4, 3\]"):
+    with pytest.raises(EmbeddingUnavailableError, match=r"nor raw float32 of shape \[4, 3\]"):
         read(tmp_path, ".|config|e")
 
 

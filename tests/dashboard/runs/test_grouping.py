@@ -145,7 +145,7 @@ def test_runs_are_grouped_by_a_limited_number_of_fields() -> None:
     specs = [f"hparam:h{number}" for number in range(21)]
     facts = Facts.of(named("a"))
     assert len(group_runs(facts, [*specs[:20], *specs[:20]])[0]) == 1
-    assert group_runs(facts, specs) == ((), "Cannot group by 21 fields together, but by at most 20")
+    assert group_runs(facts, specs) == ((), "Cannot group by 21 fields at once, only by up to 20")
 
 
 def test_whole_numbers_are_written_in_full_and_others_with_few_digits() -> None:

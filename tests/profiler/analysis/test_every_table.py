@@ -74,11 +74,12 @@ def test_a_table_that_cannot_be_made_from_what_is_given() -> None:
         return str(caught.value.args[0])
 
     expected = ", ".join(analyses("trace"))
-    assert said("kernel") == f"'kernel' is no table of one trace: expected one of {expected}"
+    assert said("kernel") == f"'kernel' is not a table of one trace: expected one of {expected}"
     assert said("ranks") == (
-        "'ranks' is no table of one trace: stepscope analyze TRACE TRACE, which reads the ranks of a job, computes it"
+        "'ranks' is not a table of one trace: stepscope analyze TRACE TRACE, which reads the ranks of a job, "
+        "computes it"
     )
-    with pytest.raises(KeyError, match=r"'steps' is no table of changes: stepscope\.profiler\.analysis\.report\.t"):
+    with pytest.raises(KeyError, match=r"'steps' is not a table of changes: stepscope\.profiler\.analysis\.report\.t"):
         change(facts, facts, "steps")
 
 
@@ -207,7 +208,7 @@ def test_a_trace_of_initialization_gets_no_advice_on_launches() -> None:
     found = findings(with_call("cudaStreamIsCapturing"))
     rows = {row["metric"]: row for row in found.to_dicts()}
     assert rows["runtime"]["title"] == "Most of the trace is initialization"
-    assert rows["runtime"]["evidence"] == "80% of the time is in calls of the runtime that take over 100 ms each"
+    assert rows["runtime"]["evidence"] == "80% of the time is in runtime calls that take over 100 ms each"
     assert not {"gpu_utilization", "host_wait", "short_kernels"} & set(rows)
 
 

@@ -100,7 +100,7 @@ def test_tensors_that_nothing_describes_are_bounded_for_all_recordings_together(
     np.testing.assert_array_equal(found.figures[:, 0], [2, 0, np.nan, 0, np.nan, np.nan])
     assert list(data.problems) == [
         "4 tensors have figures, but the record that says what they are is missing",
-        "only the first 4 tensors are taken",
+        "only the first 4 tensors are used",
     ]
 
 

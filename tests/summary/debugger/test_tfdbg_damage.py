@@ -170,7 +170,7 @@ def test_more_events_than_there_is_room_for_are_left_out_and_named(
     look_at_everything(dump)
     begin = dump.health[-1].damages[0].offset
     assert (dump.trace_count, dump.execution_count) == (3, 2)
-    reason = "there are more than 3 traces, of which the first are read."
+    reason = "there are more than 3 traces; only the first are read."
     assert list(dump.data().problems) == [f"{name}: skipped {length - begin:,} bytes at offset {begin:,}: {reason}"]
     files[name] += whole[name]
     grown = dump.refreshed()

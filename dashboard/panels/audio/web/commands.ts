@@ -45,7 +45,7 @@ export const ON_CLIP: readonly Command[] = [
     gestures: ["Ctrl wheel"],
     act: onClip((view, now, { key }) => view.handlers.zoom(zoomed(view.span, now, key === "+" ? 0.5 : 2))),
   },
-  { id: "audio.move_in_time", title: "Move in time", gestures: ["Shift wheel"] },
+  { id: "audio.move_in_time", title: "Pan in time", gestures: ["Shift wheel"] },
   {
     id: "audio.show_whole",
     title: "The whole clip",

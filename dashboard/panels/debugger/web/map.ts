@@ -229,7 +229,7 @@ export class MapView implements SubView, Held {
   }
   firstBad(): void {
     const bad = this.#answer?.first_bad;
-    if (!bad) return say("All that is shown is finite");
+    if (!bad) return say("Everything shown is finite");
     this.#canvas.focus({ preventScroll: true });
     this.#placed.tensor = String(bad.tensor);
     view.write(settings.tensor, String(bad.tensor));
@@ -468,7 +468,7 @@ export class MapView implements SubView, Held {
         }. ` +
           (answer.first_bad
             ? `The first value that is not finite is at step ${answer.first_bad.step}. `
-            : "All is finite. ") +
+            : "Everything is finite. ") +
           "Arrows move the selection, plus and minus zoom, Enter opens it.",
       );
       this.#canvas.dataset.drawn = `${answer.lines}x${answer.columns}`;

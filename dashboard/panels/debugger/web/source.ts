@@ -25,7 +25,7 @@ export class SourceView implements SubView {
     button("Download", "Download the file as it was recorded", () => this.#save(), "download"),
   ];
   #api: Api;
-  #files = make("nav", { className: "debugger-files", "aria-label": "Files of code" });
+  #files = make("nav", { className: "debugger-files", "aria-label": "Source files" });
   #code = make("div", { className: "debugger-code", tabIndex: 0, role: "region", "aria-label": "Code" });
   #key = "";
   #opened = "";

@@ -61,7 +61,7 @@ function factParts(): HTMLElement[] {
   }
   if (!whole_table) {
     const searched = found < all_rows ? `the search finds ${integer(found)}` : "";
-    const order = loading ? ", sorted by metric once all have been read" : " in its order";
+    const order = loading ? ", sorted by metric once all have been read" : " in its sort order";
     const tabled = listed < found ? `the table has the first ${integer(listed)}${order}` : "";
     const chosen = hasShades()
       ? "charts draw these over a shaded density of all sessions"
@@ -70,7 +70,7 @@ function factParts(): HTMLElement[] {
     const about = [searched, tabled, drawn].filter(Boolean).join(", ");
     const title =
       "Sort, search or filter to see other rows; downloads contain all rows. Charts draw the first rows of the table, " +
-      `and the density of all sessions as a shade. Brushes select among ${counted(rows.length, "row")}: the first, ` +
+      `over the density of all sessions as shading. Brushes select among ${counted(rows.length, "row")}: the first, ` +
       "those with the smallest and largest values, and an even sample.";
     if (about) parts.push(make("span", { className: "count hparams-window", title }, about));
   }

@@ -32,7 +32,9 @@ export const hasShades = (): boolean => known?.of === data();
 
 /** The rows a chart draws, in words: all, or some over a shade. */
 export const rowsDrawn = (first: ReadonlySet<number> | null): string =>
-  first ? `the first ${counted(first.size, "row")}, and a shade of all sessions` : counted(data().rows.length, "row");
+  first
+    ? `the first ${counted(first.size, "row")}, over a shaded density of all sessions`
+    : counted(data().rows.length, "row");
 
 /** Increases whenever charts have something new to show. */
 export const shadesVersion = (): number => version;

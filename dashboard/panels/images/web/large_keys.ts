@@ -21,7 +21,7 @@ export const KEYS = {
   blink: { title: "Blink manually", keys: ["b"] },
   difference: { title: "Difference", keys: ["d"] },
   swap: { title: "Swap A and B", keys: ["x"] },
-  move_divider: { title: "Divider of swipe", keys: ["[", "]"] },
+  move_divider: { title: "Move the swipe divider", keys: ["[", "]"] },
   invert: { title: "Invert", keys: ["i"] },
   restore: { title: "As stored", keys: ["r"] },
   toggle_column: { title: "Adjustments and histogram", keys: ["h"] },

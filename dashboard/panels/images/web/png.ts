@@ -71,7 +71,7 @@ async function inflate(parts: Bytes[], into: Bytes): Promise<number> {
     // Extra bytes after a complete picture are harmless.
     if (filled < into.length) {
       const [come, all] = [filled, into.length].map((count) => count.toLocaleString("en-US"));
-      throw new Error(`its packed bytes are damaged after ${come} of ${all} unpacked ones`);
+      throw new Error(`its compressed data is damaged after ${come} of ${all} decompressed bytes`);
     }
   }
   return filled;

@@ -204,7 +204,7 @@ export function makeViewer(
       make(
         "span",
         { className: "dim" },
-        "This browser plays animations as they are: frames and pixels need localhost or HTTPS.",
+        "This browser plays animations only as a whole: single frames and pixel values need localhost or HTTPS.",
       ),
     );
   }

@@ -53,7 +53,7 @@ export const commands: readonly Command[] = [
   },
   {
     id: "mesh.move",
-    title: "Move",
+    title: "Pan",
     gestures: ["right drag", "Shift drag"],
     keys: ARROWS.map((arrow) => `Shift ${arrow}`),
     keysShown: "Shift arrows",

@@ -111,7 +111,7 @@ function build(card: Card, body: HTMLElement): Parts | null {
   const canvas = make("canvas", {
     className: "mesh-canvas",
     tabIndex: 0,
-    title: "Drag to rotate, right drag or Shift to pan, wheel to zoom, R to reset",
+    title: "Drag to rotate, right-drag or Shift-drag to pan, scroll to zoom, R to reset",
     role: "img",
     "aria-label": `${tag}, ${run}: arrows turn, Shift and arrows move, plus and minus zoom, R resets`,
   });

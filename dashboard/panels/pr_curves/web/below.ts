@@ -126,7 +126,7 @@ const NAMES: Record<Rate, [head: string, title: string]> = {
 const RANKS: Record<"ap" | "auc", [head: string, title: string]> = {
   ap: [
     "AP",
-    "Average precision: the sum of (recall - recall before) x precision from the highest threshold down; the baseline is the share of positives",
+    "Average precision: the sum of (recall - previous recall) x precision from the highest threshold down; the baseline is the share of positives",
   ],
   auc: ["AUC", "Area under the ROC curve (trapezoidal rule); random guessing scores 0.5"],
 };

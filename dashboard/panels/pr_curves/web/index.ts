@@ -20,7 +20,7 @@ function openMenu(button: HTMLElement, card: Card): void {
   const runs = curvesOf(card);
   const shown = { tag: card.key, run: runs.map(({ run }) => run), index: runs.map(({ index }) => index) };
   const files = ["csv", "json"].map((format): [string, string] => [
-    `Shown curves as ${format.toUpperCase()}`,
+    `Visible curves as ${format.toUpperCase()}`,
     api.address("download", { ...shown, format }),
   ]);
   downloadMenu(button, runs.length ? files : [], "No curve is shown");

@@ -35,6 +35,6 @@ Deno.test("bookmarks of other data, and what is not a list of them, are refused 
     assert.throws(() => read(text), { message: "state.txt holds no list of bookmarks." });
   }
   assert.throws(() => read('[{"dataSetDimensions": [5, 16]}]'), {
-    message: "The bookmarks belong to data of 5 × 16, but the open data are 300 × 16.",
+    message: "The bookmarks belong to data of 5 × 16, but the open data is 300 × 16.",
   });
 });

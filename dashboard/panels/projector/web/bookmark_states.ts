@@ -75,7 +75,7 @@ export function bookmarksOf(text: string, name: string, count: number, dimension
   for (const { dataSetDimensions: of } of states) {
     if (Array.isArray(of) && (of[0] !== count || of[1] !== dimensions)) {
       throw new Error(
-        `The bookmarks belong to data of ${of.join(" × ")}, but the open data are ${count} × ${dimensions}.`,
+        `The bookmarks belong to data of ${of.join(" × ")}, but the open data is ${count} × ${dimensions}.`,
       );
     }
   }

@@ -44,7 +44,7 @@ export class Bookmarks {
     type: "file",
     accept: ".json,.txt,application/json",
     hidden: true,
-    "aria-label": "File of bookmarks",
+    "aria-label": "Bookmarks file",
   });
   readonly element;
 

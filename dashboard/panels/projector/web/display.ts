@@ -61,7 +61,7 @@ export function open(panel: DisplayPanel, anchor: HTMLElement) {
       field("Labels", "Which labels are drawn; they never cover each other.", labels),
       field(
         "Lines",
-        "Lines through consecutive points: by a column with the next row's number, or in the order of a column.",
+        "Lines through consecutive points. The chosen column has the number of the next row, or values to sort by.",
         lines,
       ),
       pictures,

@@ -32,7 +32,7 @@ export class Drop {
     "one vector per line, or a checkpoint: TSV, CSV, JSON lines, Parquet, NumPy, safetensors, torch, Keras",
   );
   readonly metadata = zone("Metadata");
-  readonly pictures = zone("Sprite image", "one image that holds those of all points, row by row");
+  readonly pictures = zone("Sprite image", "one image with the images of all points, row by row");
   readonly zones = make(
     "div",
     { className: "pj-zones", hidden: true },
@@ -81,7 +81,7 @@ export class Drop {
       const route = this.over(event);
       this.hide();
       if (!files.length) return;
-      if (files.length > 1) area.notify(`One file at a time: ${files[0].name} is opened.`);
+      if (files.length > 1) area.notify(`Only one file at a time: opening ${files[0].name}.`);
       void this.send(files[0], route);
     }, { signal });
   }

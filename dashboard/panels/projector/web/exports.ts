@@ -80,6 +80,6 @@ export function entries(panel: ExportPanel): [string, () => void][] {
 
 async function copyLink(panel: ExportPanel) {
   panel.tellCamera();
-  if (panel.linkTooLong) panel.notify("The selection is too large for a link; it contains everything else.", "info");
+  if (panel.linkTooLong) panel.notify("The link has everything but the selection, which is too large for it.", "info");
   await frame.copyLink();
 }

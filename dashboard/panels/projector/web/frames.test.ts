@@ -69,7 +69,7 @@ Deno.test("a long projection tells how far it is", () => {
   assert.deepEqual(factsOf(frame, "KL divergence"), [
     ["Iteration", "250 of 1,000"],
     ["Iterations per second", "12.3"],
-    ["Left", "1 min 5 s"],
+    ["Time left", "1 min 5 s"],
     ["KL divergence", "1.235"],
   ]);
   assert.deepEqual(factsOf({ ...frame, iteration: 0, total: 0, loss: null, seconds_left: null }, "Loss"), [

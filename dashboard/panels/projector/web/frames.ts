@@ -89,7 +89,7 @@ export function factsOf(frame: Frame, lossName: string): [name: string, value: s
     ["Iteration", total ? `${integer(iteration)} of ${integer(total)}` : integer(iteration)],
     ["Now", !iteration && !ended && phase],
     ["Iterations per second", runs && iteration > 0 && speed !== null && speed > 0 && speed.toFixed(1)],
-    ["Left", runs && left !== null && seconds(left)],
+    ["Time left", runs && left !== null && seconds(left)],
     [lossName, loss !== null && number(loss)],
   ];
   return facts.flatMap(([name, value]): [string, string][] => (value ? [[name, value]] : []));

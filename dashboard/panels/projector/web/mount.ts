@@ -35,7 +35,7 @@ function offer(embeddings: EmbeddingRow[], unlisted: number): void {
   const current = panel()?.state.id ?? "";
   for (const { id, run, label, kind } of embeddings) {
     const top = !run || run === ".";
-    const name = kind === "dropped" ? "Dropped" : top ? "The log directory" : run;
+    const name = kind === "dropped" ? "Dropped files" : top ? "The log directory" : run;
     groups.set(name, [...(groups.get(name) ?? []), { value: id, label: top ? label : `${run} · ${label}` }]);
   }
   if (current && !embeddings.some(({ id }) => id === current)) {

@@ -42,6 +42,6 @@ Deno.test("what the measures mean is said in words", () => {
   assert.equal(said(0.97, 0.96), `Groups in this view reflect the data. ${kept}`);
   assert.equal(said(0.8, 0.9), `Some points that are close here are far apart in the data. ${kept}`);
   assert.equal(said(0.9, 0.8), `Some groups of the data are split here. ${kept}`);
-  assert.equal(said(0.9, 0.9), `The overall structure is right; single neighbors may not be. ${kept}`);
+  assert.equal(said(0.9, 0.9), `The overall structure is right; individual neighbors may not be. ${kept}`);
   assert.equal(said(0.6, 0.6), `Do not trust groups in this view. ${kept}`);
 });

@@ -69,6 +69,6 @@ export function sentence(
   }
   if (continuity < trustworthiness - 0.05) return `Some groups of the data are split here. ${keeps}`;
   return trustworthiness >= 0.85
-    ? `The overall structure is right; single neighbors may not be. ${keeps}`
+    ? `The overall structure is right; individual neighbors may not be. ${keeps}`
     : `Do not trust groups in this view. ${keeps}`;
 }

@@ -24,7 +24,7 @@ const MOST_ASKED = 500;
 
 const NOTHING: Partial<Record<string, string>> = {
   selected: "nothing is selected",
-  found: "nothing was searched, or found",
+  found: "nothing was searched for, or found",
   visible: "nothing is shown",
 };
 const ROWS_OF = { visible: "shown", found: "found", selected: "selected", all: "all" };

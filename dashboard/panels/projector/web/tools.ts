@@ -66,7 +66,7 @@ export class Tools {
       "small",
     );
     this.save.setAttribute("aria-haspopup", "menu");
-    this.left = iconButton("sidebar", "Hide or show the projection's column", () => panel.flip("left"), 13);
+    this.left = iconButton("sidebar", "Hide or show the projection sidebar", () => panel.flip("left"), 13);
     this.right = iconButton("sidebar", "Hide or show the inspector", () => panel.flip("right"), 13);
     this.element = make(
       "div",

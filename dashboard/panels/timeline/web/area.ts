@@ -267,7 +267,7 @@ export class Area {
       { className: "timeline-drawer-title" },
       `${durationText(end - start)} · ${integer(slices)} slice${slices === 1 ? "" : "s"}`,
     );
-    title.title = `From ${exactDurationText(start)} to ${exactDurationText(end)}; times are cut at its borders`;
+    title.title = `From ${exactDurationText(start)} to ${exactDurationText(end)}; times are clipped to its edges`;
     const head = make(
       "div",
       { className: "timeline-drawer-head" },

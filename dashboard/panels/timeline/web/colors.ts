@@ -125,7 +125,7 @@ export class Colors {
    */
   legend(theme: Theme, windows: Pick<SliceWindow, "categories">[]): Legend {
     if (this.mode === "duration") {
-      return { ramp: [`${durationText(SHORTEST_NS, 1)} and less`, durationText(this.longest, 2)] };
+      return { ramp: [`${durationText(SHORTEST_NS, 1)} or less`, durationText(this.longest, 2)] };
     }
     if (this.mode === "occupancy") return { ramp: ["0%", "100%"], entries: [[theme.unknown, "unknown"]] };
     if (this.mode === "difference") {

@@ -176,7 +176,7 @@ function head(slice: SelectedSlice, actions: Actions) {
   const row = relations?.table;
   if (row) {
     tools.append(
-      button("In the table", `Its row in the table of ${row.page} on the Profile tab`, () => actions.table(row)),
+      button("Show in table", `Its row in the table of ${row.page} on the Profile tab`, () => actions.table(row)),
     );
   }
   tools.append(
