@@ -302,7 +302,7 @@ def test_bars_are_sorted_by_either() -> None:
     ("found", "begins"),
     [
         (Analysis(3, 0, None, {}), ["Too few sessions: 3 sessions"]),
-        (Analysis(20, 1, None, {}), ["Nothing to explain", "1 session without a finite value left out"]),
+        (Analysis(20, 1, None, {}), ["Nothing to explain", "Left out: 1 session without a finite value"]),
         (Analysis(20, 0, None, {}, "Importance needs scikit-learn."), ["Importance needs scikit-learn."]),
         (Analysis(20, 0, Forest({"a": 0.1}, 0.1), {}), ["The forest explains little (out-of-bag R\u00b2 0.10)"]),
     ],

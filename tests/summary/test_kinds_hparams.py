@@ -81,7 +81,7 @@ def test_the_name_that_tensorboardx_gives_to_the_name(tmp_path: Path) -> None:
         (({"a": [1]}, {}), TypeError, "'a' must be a bool, a number, a string or None, got list"),
         (({"a": np.zeros(2)}, {}), ValueError, r"'a' must have one element, got shape \(2,\)"),
         (({}, {"loss": "low"}), TypeError, "the metric 'loss' must be real numbers"),
-        (({"a": 1}, {}, {"b": [1]}), ValueError, r"must be of \['a'\], got \['b'\]"),
+        (({"a": 1}, {}, {"b": [1]}), ValueError, r"must be those of \['a'\], got \['b'\]"),
         (({"a": 1}, {}, {"a": ["x"]}), TypeError, r"hold values like 1.0, got \['x'\]"),
         (({"a": "x"}, {}, {"a": "xyz"}), TypeError, "must be a list, got str"),
         (({"a": 1}, {}, "trial"), TypeError, "must map names to lists of values, got str"),
