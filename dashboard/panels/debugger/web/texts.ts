@@ -31,7 +31,7 @@ const FIGURES: Record<string, string> = {
   mean: "Mean",
   variance: "Variance",
   l2: "L2 norm",
-  absolute_mean: "Absolute mean",
+  absolute_mean: "Mean absolute value",
   underflow: "Underflow share",
   overflow: "Overflow share",
 };
