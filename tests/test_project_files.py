@@ -1,5 +1,6 @@
 """The files around the code: the dashboard's image, public CI, and the versions that tests have of what they need."""
 
+import json
 import platform
 import re
 import shutil
@@ -94,3 +95,28 @@ def test_the_tests_have_one_version_of_each_dependency_which_its_requirement_all
     asked = [each for each in asked_for("stepscope", "test") if is_meant(each)]
     unmet = [each for each in asked if not each.specifier.contains(versions.get(canonicalize_name(each.name), ""))]
     assert unmet == [], "run `make constraints`"
+
+
+def commands_of(text: str) -> set[str]:
+    """What the lines of a Makefile or the entries of hooks run, without options and places."""
+    told = re.sub(r"\$\(BIN\)/|\.venv/bin/|env DENO_NO_UPDATE_CHECK=1 ", "", text.replace("$(DENO)", "deno"))
+    return {
+        " ".join(word for word in line.split() if not word.startswith("--") and word != ".")
+        for line in told.splitlines()
+    }
+
+
+def test_a_commit_is_checked_by_what_make_lint_runs() -> None:
+    (recipe,) = re.findall(r"^lint:.*\n((?:\t.*\n)+)", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    hooks = (REPOSITORY / ".pre-commit-config.yaml").read_text().split("- id: ")[1:]
+    entries = [found[1] for hook in hooks for found in re.finditer(r"entry: (.*)", hook)]
+    assert commands_of("\n".join(entries)) == commands_of(recipe)
+    files = {hook.split()[0]: found[1] for hook in hooks for found in re.finditer(r"files: (.*)", hook)}
+
+    listed = subprocess.check_output(["git", "ls-files"], cwd=REPOSITORY, text=True).splitlines()
+    scripts = [name for name in listed if name.endswith((".ts", ".js"))]
+    settings = json.loads((REPOSITORY / "deno.json").read_text())
+    for hook, of_make in (("deno-fmt", settings["fmt"]["include"]), ("deno-lint", settings["lint"]["include"])):
+        taken = {name for name in scripts if re.search(files[hook], name)}
+        parts = [re.escape(each).replace(r"\*\*/", "(?:.*/)?").replace(r"\*", "[^/]*") for each in of_make]
+        assert taken == {name for name in scripts if re.match(rf"(?:{'|'.join(parts)})(?:/|$)", name)}
