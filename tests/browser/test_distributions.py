@@ -1,6 +1,7 @@
 """Both distributions, built and installed outside the checkout, beside a program's own files of the same names."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -18,6 +19,8 @@ from tests.installed import REPOSITORY, closure, environment, needs
 pytestmark = pytest.mark.long
 
 CORE, WHOLE = REPOSITORY / "core", REPOSITORY
+# The bundle of the tests, and one that was just being made.
+LEFT: Final = ("debug_bundle", ".bundle-made")
 RAISES: Final = "raise AssertionError('a file of the program was imported')\n"
 TRAINING: Final = """\
 import sys
@@ -39,8 +42,11 @@ class Built(NamedTuple):
     wheel: Path
 
 
-def build(project: Path, folder: Path) -> Built:
-    """The sdist of a project, and the wheel that is built from its contents, by the installed tools."""
+def build(project: Path, folder: Path, left: Collection[str] = ()) -> Built:
+    """The sdist of a project, and the wheel that is built from its contents, by the installed tools.
+
+    Before the wheel is built, the files ``left`` are put beside these, as they may be in a checkout.
+    """
     hatchling = [sys.executable, "-m", "hatchling", "build", "-d", str(folder), "-t"]
     subprocess.run([*hatchling, "sdist"], cwd=project, check=True, env=plain_environment())
     (sdist,) = folder.glob("*.tar.gz")
@@ -48,7 +54,11 @@ def build(project: Path, folder: Path) -> Built:
         # Python 3.11.0 to 3.11.3, which Debian 12 has, do not know filters.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(folder)
-    subprocess.run([*hatchling, "wheel"], cwd=folder / sdist.name.removesuffix(".tar.gz"), check=True)
+    source = folder / sdist.name.removesuffix(".tar.gz")
+    for name in left:
+        (source / name).parent.mkdir(parents=True)
+        (source / name).touch()
+    subprocess.run([*hatchling, "wheel"], cwd=source, check=True)
     (wheel,) = folder.glob("*.whl")
     return Built(sdist, wheel)
 
@@ -65,7 +75,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    return build(WHOLE, tmp_path_factory.mktemp("whole"))
+    return build(WHOLE, tmp_path_factory.mktemp("whole"), [f"stepscope/dashboard/web/{name}/left.js" for name in LEFT])
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +127,15 @@ def test_the_wheels_have_every_module_and_the_pages_bundle(core: Built, whole: B
     assert modules <= found
     assert {"dashboard/web/main_bundle/main.js", "dashboard/web/main_bundle/main.js.br"} <= found
     assert not [name for name in found if name.endswith((".ts", ".css")) and "_bundle/" not in name]
+    assert not [name for name in found if name.endswith("/left.js")]
+
+
+def test_each_wheel_leads_to_the_project(core: Built, whole: Built) -> None:
+    for wheel in (core.wheel, whole.wheel):
+        with ZipFile(wheel) as archive:
+            (about,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
+        urls = re.findall(r"^Project-URL: (\w+), https://github\.com/stepscope/stepscope", about, re.MULTILINE)
+        assert sorted(urls) == ["Changelog", "Documentation", "Homepage", "Issues"]
 
 
 def megabytes(wheels: Collection[Path], needed: Collection[Distribution]) -> float:
