@@ -114,7 +114,7 @@ class Curve:
 
     @property
     def contradicts(self) -> bool:
-        """Whether precision or recall as written disagree with the counts."""
+        """Whether precision or recall as logged disagree with the counts."""
         tp, fp, _, fn = self.counts
         pairs = ((self.precision, _ratio(tp, tp + fp)), (self.recall, _ratio(tp, tp + fn)))
         return any(bool((np.abs(written - counted) > _TOLERANCE).any()) for written, counted in pairs)
