@@ -119,6 +119,7 @@ def test_a_commit_is_checked_by_what_make_lint_runs() -> None:
     walked = [each for top in tops for each in os.walk(REPOSITORY / top) if "bundle" not in each[0]]
     names = [Path(folder, name).relative_to(REPOSITORY).as_posix() for folder, _, found in walked for name in found]
     scripts = [name for name in names if name.endswith((".ts", ".js"))]
+    assert "dashboard/web/core/commands.ts" in scripts
     settings = json.loads((REPOSITORY / "deno.json").read_text())
     for hook, of_make in (("deno-fmt", settings["fmt"]["include"]), ("deno-lint", settings["lint"]["include"])):
         taken = {name for name in scripts if re.search(files[hook], name)}
