@@ -118,25 +118,24 @@ def _one_look_for_hooks_of_dash() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_look_at_the_pages_modules() -> Iterator[None]:
-    """Compare the page's modules with their bundle once, not in each of a thousand applications."""
+def _one_look_at_the_pages_bundle() -> Iterator[None]:
+    """Compare the page's modules with their bundle, and read it, once, not for each of a thousand applications."""
     bundle = sys.modules.get("stepscope.dashboard.page.bundle")
     if bundle is None:
         yield
         return
-    looks_current = bundle.is_current
-    current: set[str] = set()
+    read: Callable[..., dict[str, bytes]] = bundle.files_of
+    known: dict[str, dict[str, bytes]] = {}
 
-    def is_current(variant: str, root: Path = bundle.ROOT) -> bool:
-        if root == bundle.ROOT and variant in current:
-            return True
-        found: bool = looks_current(variant, root)
-        if found and root == bundle.ROOT:
-            current.add(variant)
-        return found
+    def files_of(variant: str, root: Path = bundle.ROOT) -> dict[str, bytes]:
+        if root != bundle.ROOT:
+            return read(variant, root)
+        if variant not in known:
+            known[variant] = read(variant)
+        return known[variant]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bundle, "is_current", is_current)
+        patch.setattr(bundle, "files_of", files_of)
         yield
 
 

@@ -15,6 +15,7 @@ FLAGS: Final = (
     "--disable-sync",
     "--disable-quic",
     "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.*",
 )
 """Flags with which Chromium contacts no other hosts, and runs without a display or a graphics card."""
 

@@ -7,7 +7,7 @@ to test after test: what a test leaves in the page is undone, and where that is 
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from typing import Any, Final
@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, ViewportSize, sync_playwright
 
+from tests.browser.servers import FORGETTING, FORGOTTEN
 from tools.browser import FLAGS, browser_path, headless_browser_path
 
 # Long enough for the first start on a new machine, which compiles the scan, and for one that has much else to do.
@@ -132,12 +133,13 @@ class Pages:
         self._notice(self._context, "new_cdp_session")
         return self._page
 
-    def take_back(self, listeners: Listeners, origin: str, *, failed: bool) -> None:
+    def take_back(self, listeners: Listeners, origin: str, kept: Mapping[str, Sequence[str]], *, failed: bool) -> None:
         """Undo what a test did in its page, in other pages that it opened, and in the browser.
 
         Args:
             listeners: the listeners with which the page was lent.
             origin: the origin of the server that most tests use.
+            kept: addresses whose answers the browser may keep, by origin: the next test has others there.
             failed: whether the test failed, and so may have ended in the middle of anything.
         """
         self._is_lent = False
@@ -150,11 +152,12 @@ class Pages:
             if page is not self._page:
                 page.close()
         for each in origins:
-            kept = {"origin": each, "storageTypes": "local_storage,indexeddb"}
-            self._session.send("Storage.clearDataForOrigin", kept)
+            stored = {"origin": each, "storageTypes": "local_storage,indexeddb"}
+            self._session.send("Storage.clearDataForOrigin", stored)
         self._context.unroute_all()
         self._context.clear_cookies()
         self._context.clear_permissions()
+        self.forget(kept)
 
     def _addresses(self) -> list[SplitResult]:
         found = [urlsplit(page.url) for page in self._context.pages]
@@ -182,11 +185,17 @@ class Pages:
             return False
         return True
 
-    def forget_answers(self) -> None:
-        """Drop what the browser keeps from servers, in its cache and in the memory of the page."""
-        self._session.send("Network.clearBrowserCache")
-        for disabled in (True, False):
-            self._session.send("Network.setCacheDisabled", {"cacheDisabled": disabled})
+    def forget(self, kept: Mapping[str, Sequence[str]]) -> None:
+        """Drop answers that the browser keeps, by origin; it keeps the scripts, which have the same addresses."""
+        for origin, addresses in kept.items():
+            self._page.goto(origin + FORGETTING)
+            self._page.evaluate(
+                """([addresses, header]) => Promise.all(
+                     addresses.map((address) => fetch(address, { cache: "reload", headers: { [header]: "" } }))
+                   ).then(() => null)""",
+                [addresses, FORGOTTEN],
+            )
+            self._page.goto(EMPTY)
 
     def close(self) -> None:
         self._context.close()

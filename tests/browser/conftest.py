@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import (
@@ -16,10 +15,7 @@ from playwright.sync_api import (
     Locator,
     Page,
     Playwright,
-    Request,
-    Response,
     Route,
-    WebSocket,
     expect,
 )
 
@@ -31,7 +27,7 @@ from stepscope.dashboard.server.app import LOCAL
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir_source import source_of
-from tests.browser.chromium import CHROMIUM, PATIENCE_MS, Listeners
+from tests.browser.chromium import CHROMIUM, PATIENCE_MS, Listeners, Pages
 from tests.browser.servers import SERVERS
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -79,15 +75,11 @@ def serve() -> Iterator[Callable[..., Dashboard]]:
         live.start()
         # Separate tests cover pages that are opened while the log directory is read for the first time.
         assert live.wait_for_first(PATIENCE_MS / 1000)
-        return Dashboard(origin_of(server.port), path, live)
+        return Dashboard(server.origin, path, live)
 
     yield start
     for stop in stops:
         stop()
-
-
-def origin_of(port: int) -> str:
-    return f"http://localhost:{port}"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -121,43 +113,35 @@ def browser(playwright: Playwright) -> Browser:
     return CHROMIUM.browser
 
 
-@pytest.fixture
-def page(request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard]) -> Iterator[Page]:
-    """A page that fails the test on a console error, an uncaught exception, or a request to another host.
+@contextmanager
+def lent(pages: Pages, request: pytest.FixtureRequest, listeners: Listeners) -> Iterator[Page]:
+    """Lend a page to a test.
 
     The test leaves the page before its servers are stopped, which the page would otherwise ask in vain. Only scripts
     stay for the next test.
     """
+    yield pages.lend(listeners)
+    failed = request.node.stash.get(FAILED, False)
+    pages.take_back(listeners, SERVERS.usual.origin, SERVERS.kept(), failed=failed)
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard]) -> Iterator[Page]:
+    """A page that fails the test on a console error or an uncaught exception.
+
+    A request to another host is an error too, for the browser finds none.
+    """
     errors: list[str] = []
-    strangers: list[str] = []
-    kept: list[str] = []
 
     def hear(message: ConsoleMessage) -> None:
         if message.type == "error":
             errors.append(message.text)
 
-    def check(asked: Request | WebSocket) -> None:
-        parts = urlsplit(asked.url)
-        if parts.scheme not in ("data", "blob") and parts.hostname not in ("localhost", "127.0.0.1"):
-            strangers.append(asked.url)
-
-    def note(response: Response) -> None:
-        if "/api/" in response.url and "immutable" in response.headers.get("cache-control", ""):
-            kept.append(response.url)
-
-    listeners: Listeners = {
-        "console": hear,
-        "pageerror": lambda error: errors.append(str(error)),
-        "request": check,
-        "response": note,
-        "websocket": check,
-    }
-    yield CHROMIUM.desktop.lend(listeners)
-    CHROMIUM.desktop.take_back(listeners, origin_of(SERVERS.usual.port), failed=request.node.stash.get(FAILED, False))
-    if kept:
-        CHROMIUM.desktop.forget_answers()
+    with lent(
+        CHROMIUM.desktop, request, {"console": hear, "pageerror": lambda error: errors.append(str(error))}
+    ) as page:
+        yield page
     assert errors == []
-    assert strangers == []
 
 
 @pytest.fixture
@@ -165,20 +149,16 @@ def refused_page(
     request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard]
 ) -> Iterator[Page]:
     """The page for tests in which requests fail, which the browser reports in its console."""
-    listeners: Listeners = {}
-    yield CHROMIUM.desktop.lend(listeners)
-    CHROMIUM.desktop.take_back(listeners, origin_of(SERVERS.usual.port), failed=request.node.stash.get(FAILED, False))
-    CHROMIUM.desktop.forget_answers()
+    with lent(CHROMIUM.desktop, request, {}) as page:
+        yield page
 
 
 @pytest.fixture
 def phone(request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard]) -> Iterator[Page]:
     """A page as wide as a phone, operated by touch; left before its servers are stopped."""
     errors: list[str] = []
-    listeners: Listeners = {"pageerror": lambda error: errors.append(str(error))}
-    yield CHROMIUM.phone.lend(listeners)
-    CHROMIUM.phone.take_back(listeners, origin_of(SERVERS.usual.port), failed=request.node.stash.get(FAILED, False))
-    CHROMIUM.phone.forget_answers()
+    with lent(CHROMIUM.phone, request, {"pageerror": lambda error: errors.append(str(error))}) as page:
+        yield page
     assert errors == []
 
 

@@ -10,8 +10,9 @@ import socket
 import threading
 from typing import Final
 
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepscope.dashboard.server.web_server import DashboardServer
 
@@ -20,6 +21,12 @@ PATIENCE_S: Final = 3.0
 # The most seconds by which requests are delayed, each at random, so that answers come in any order, as they may when
 # much is requested at once: STEPSCOPE_LATE_ANSWERS=0.5.
 LATENESS_S: Final = float(os.environ.get("STEPSCOPE_LATE_ANSWERS", "0"))
+FORGETTING: Final = "/forgetting"
+"""The path of a page in which a browser can replace answers that it keeps."""
+FORGOTTEN: Final = "x-forgotten"
+"""The header of a request whose answer no browser keeps, in place of the one that it has kept."""
+
+NOT_KEPT: Final = {"Cache-Control": "no-store"}
 
 
 async def nobody(scope: Scope, receive: Receive, send: Send) -> None:
@@ -33,6 +40,7 @@ class LentServer:
     def __init__(self) -> None:
         self._app: ASGIApp = nobody
         self._open = 0
+        self._kept: Final[set[str]] = set()
         self._ended: Final = threading.Condition()
         listener = socket.create_server(("127.0.0.1", 0))
         self.port: Final[int] = listener.getsockname()[1]
@@ -45,7 +53,17 @@ class LentServer:
     def is_free(self) -> bool:
         return self._app is nobody
 
+    @property
+    def origin(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    @property
+    def kept(self) -> list[str]:
+        """Addresses of data that browsers may show again without a request, since the server was lent."""
+        return sorted(self._kept)
+
     def lend(self, app: ASGIApp) -> None:
+        self._kept.clear()
         self._app = app
 
     def take_back(self) -> None:
@@ -60,11 +78,28 @@ class LentServer:
         try:
             if LATENESS_S:
                 await asyncio.sleep(random.uniform(0, LATENESS_S))
-            await self._app(scope, receive, send)
+            if scope["type"] == "http" and scope["path"] == FORGETTING:
+                await HTMLResponse("", headers=NOT_KEPT)(scope, receive, send)
+            elif scope["type"] == "http" and FORGOTTEN in Headers(scope=scope):
+                await Response(status_code=204, headers=NOT_KEPT)(scope, receive, send)
+            else:
+                await self._app(scope, receive, self._noting(scope, send))
         finally:
             with self._ended:
                 self._open -= 1
                 self._ended.notify_all()
+
+    def _noting(self, scope: Scope, send: Send) -> Send:
+        """Return ``send``, which notes an answer that the browser may keep."""
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and scope["path"].startswith("/api/"):
+                keeping = Headers(raw=message["headers"]).get("cache-control", "")
+                if "immutable" in keeping:
+                    self._kept.add(f"{scope['raw_path'].decode()}?{scope['query_string'].decode()}")
+            await send(message)
+
+        return sent
 
     def end(self) -> None:
         self._server.should_exit = True
@@ -89,6 +124,10 @@ class Servers:
         server = next((each for each in self._all if each.is_free), None) or self._another()
         server.lend(app)
         return server
+
+    def kept(self) -> dict[str, list[str]]:
+        """Return, by origin, the addresses of data that browsers may show again without a request."""
+        return {each.origin: each.kept for each in self._all if each.kept}
 
     def _another(self) -> LentServer:
         self._all.append(LentServer())
