@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, ViewportSize, sync_playwright
 
+from tests.browser.interception import interception_of
 from tests.browser.servers import FORGETTING, FORGOTTEN
 from tools.browser import FLAGS, browser_path, headless_browser_path
 
@@ -173,6 +174,7 @@ class Pages:
                 page.remove_listener(event, listener)
             page.goto(EMPTY)
             page.unroute_all()
+            interception_of(page).end()
             page.emulate_media(media="null", color_scheme="light", reduced_motion="null", forced_colors="null")
             if page.viewport_size != self._viewport:
                 page.set_viewport_size(self._viewport)

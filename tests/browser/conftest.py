@@ -15,7 +15,6 @@ from playwright.sync_api import (
     Locator,
     Page,
     Playwright,
-    Route,
     expect,
 )
 
@@ -28,6 +27,7 @@ from stepscope.dashboard.server.live import Live
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir_source import source_of
 from tests.browser.chromium import CHROMIUM, PATIENCE_MS, Listeners, Pages
+from tests.browser.interception import Intercepted, interception_of
 from tests.browser.servers import SERVERS
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -181,44 +181,38 @@ class Held:
 
     Args:
         page: the page.
-        address: which requests, in the form that `Page.route` takes.
-        is_meant: which of these requests.
+        address: a regular expression that is found in their addresses: of data or callbacks, not of scripts.
+        words: what their bodies contain.
     """
 
-    def __init__(
-        self, page: Page, address: str | re.Pattern[str], is_meant: Callable[[Route], bool] = lambda _route: True
-    ) -> None:
+    def __init__(self, page: Page, address: str, words: str = "") -> None:
         self.page = page
-        self._is_meant = is_meant
+        self._address = re.compile(address)
+        self._words = words
         self._open = False
-        self.routes: list[Route] = []
-        page.route(address, self._hold)
+        self.requests: list[Intercepted] = []
+        interception_of(page).add(self._hold)
 
-    def _hold(self, route: Route) -> None:
-        if self._open or not self._is_meant(route):
-            route.continue_()
-        else:
-            self.routes.append(route)
+    def _hold(self, request: Intercepted) -> bool:
+        if self._open or not self._address.search(request.url) or self._words not in request.body:
+            return False
+        self.requests.append(request)
+        return True
 
     def wait(self, count: int = 1) -> None:
         """Wait until this many requests are held back."""
-        wait_until(self.page, lambda: len(self.routes) >= count, f"{count} requests that were to be held back")
+        wait_until(self.page, lambda: len(self.requests) >= count, f"{count} requests that were to be held back")
 
     def release(self) -> None:
         """Release all requests; any that come in the meantime are sent on directly."""
         self._open = True
-        for route in self.routes.copy():
-            route.continue_()
-
-
-def hold_back(page: Page, address: str) -> Held:
-    """Hold back requests whose addresses match the regular expression until they are released."""
-    return Held(page, re.compile(address))
+        for request in self.requests.copy():
+            request.pass_on()
 
 
 def hold_callbacks(page: Page, words: str) -> Held:
     """Hold back the page's requests to Dash's callbacks that contain these words until they are released."""
-    return Held(page, CALLBACKS, lambda route: words in (route.request.post_data or ""))
+    return Held(page, "/_dash-update-component", words)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from stepscope.summary import SummaryWriter
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
-from tests.browser.conftest import Dashboard, hold_back
+from tests.browser.conftest import Dashboard, Held
 from tests.browser.test_scalars import at, card, drag, drawn, open_menu, wait_until_drawn, write
 
 pytestmark = pytest.mark.browser
@@ -278,7 +278,7 @@ def test_the_table_under_the_cursor_has_the_nearest_runs(serve: Serve, page: Pag
 
 def test_the_table_under_the_cursor_comes_with_lines_that_are_late(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a", loss=[3.0, 2.0, 1.0])
-    held = hold_back(page, "api/scalars/(curves|first)")
+    held = Held(page, "api/scalars/(curves|first)")
     page.goto(serve(logdir).url + PLAIN)
     page.wait_for_function("() => Boolean(window.stepscope && stepscope.curveCards.find('loss')?.plot.scene)")
     # Charts move when the list of runs takes its place.
@@ -317,7 +317,7 @@ def test_a_long_curve_is_drawn_of_a_picture_until_all_points_are_there(
     first_start = Logdir(logdir, index=LogIndex(str(tmp_path / "index")))
     first_start.update()
     first_start.wait_until_stored()
-    held = hold_back(page, "api/scalars/curves")
+    held = Held(page, "api/scalars/curves")
     page.goto(serve(logdir, index=LogIndex(str(tmp_path / "index"))).url + PLAIN)
     note = card(page, "loss").locator(".note")
     expect(note).to_have_text("Preview of 20,000 points per line")

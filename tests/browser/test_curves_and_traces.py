@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard, hold_back
+from tests.browser.conftest import Dashboard, Held
 
 pytestmark = pytest.mark.browser
 
@@ -145,7 +145,7 @@ def test_profiled_steps_are_shaded_on_all_axes(serve: Serve, page: Page, logdir:
     first, second = bands(page, 2)
     assert (round(first["from"] - WALL, 3), round(first["to"] - WALL, 3)) == (39.5, 42.4)
     # Back before the answer has come.
-    held = hold_back(page, "/curves")
+    held = Held(page, "/curves")
     drawn = page.evaluate("stepscope.curveCards.drawn")
     page.get_by_text("Relative", exact=True).click()
     held.wait()

@@ -16,7 +16,7 @@ from stepscope.summary.debugger.model import COLUMN
 from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.browser.axe import violations
-from tests.browser.conftest import Dashboard, hold_back
+from tests.browser.conftest import Dashboard, Held
 from tests.dashboard.debugger.recorded import going_bad, many, write, write_steps
 from tests.summary.debugger.dumps import write_dump, write_eager
 
@@ -301,7 +301,7 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     rows.first.click()
     wait_for_fact(page, "details", 42)
     # Keys move through the list while its rows are still loading.
-    held = hold_back(page, r"/observations\?")
+    held = Held(page, r"/observations\?")
     page.keyboard.press("u")
     wait_for_fact(page, "details", 41)
     expect(page.locator(".debugger-details h2")).to_have_text("log")

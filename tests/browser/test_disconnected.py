@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from stepscope.summary import SummaryWriter
 from tests.browser.chromium import prepared
-from tests.browser.conftest import CALLBACKS, Dashboard, hold_back, wait_until
+from tests.browser.conftest import CALLBACKS, Dashboard, Held, wait_until
 from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser
@@ -159,7 +159,7 @@ def test_a_script_that_a_busy_server_did_not_send_is_asked_for_once_more(refused
 
 def test_a_script_is_asked_for_once_more_by_a_page_whose_connection_comes_late(page: Page, url: str) -> None:
     page.clock.install()
-    connection = hold_back(page, "/api/revision")
+    connection = Held(page, "/api/revision")
     page.route("**/async-community.js", lambda route: route.fulfill(status=503), times=1)
     with page.expect_response(lambda response: response.status == 503):
         page.goto(url)

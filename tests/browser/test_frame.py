@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from sample_logs.make import FOLDER
 from stepscope.dashboard.page.state import View, encode
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard, held_frames, hold_back, hold_callbacks
+from tests.browser.conftest import Dashboard, Held, held_frames, hold_callbacks
 
 pytestmark = pytest.mark.browser
 
@@ -617,14 +617,14 @@ def test_the_palette_finds_runs_tags_tabs_and_commands(
     expect(page.locator(".mesh-card h3")).to_have_text(["cloud"])
 
     # A search that is closed before its answer comes does nothing.
-    held = hold_back(page, "api/search")
+    held = Held(page, "api/search")
     page.keyboard.press("Control+k")
     page.keyboard.type("weig")
     page.keyboard.press("Enter")
     held.wait(2)
     page.keyboard.press("Escape")
     expect(page.locator("dialog.palette")).to_have_count(0)
-    with page.expect_response(held.routes[1].request.url):
+    with page.expect_response(held.requests[1].url):
         held.release()
     page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     expect(page.get_by_role("tab", name="Mesh")).to_have_attribute("aria-selected", "true")
@@ -673,7 +673,7 @@ def test_a_click_in_the_palette_counts_though_results_come_meanwhile(
     write_runs(logdir, "a")
     page.goto(serve(logdir).url)
     expect_curves(page)
-    held = hold_back(page, "/search[?]")
+    held = Held(page, "/search[?]")
     page.keyboard.press("Control+k")
     page.get_by_role("listbox", name="Found").get_by_role("option").filter(has_text="Hide all runs").hover()
     held.wait()

@@ -17,7 +17,7 @@ from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.graph_pb2 import GraphDef
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.storage import folder_at
-from tests.browser.conftest import Dashboard, Held, expect_uncut, hold_back
+from tests.browser.conftest import Dashboard, Held, expect_uncut
 from tests.dashboard.graphs.build import graph as graph_of_text
 
 pytestmark = [
@@ -387,7 +387,7 @@ TRACE = "plain|tag|step3|0"
 
 def hold(page: Page, *routes: str) -> Held:
     """Holds back the requests of routes until they are released."""
-    return hold_back(page, f"/api/graph/({'|'.join(routes)})[?]")
+    return Held(page, f"/api/graph/({'|'.join(routes)})[?]")
 
 
 def press_twice(page: Page, key: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from stepscope.dashboard.server.binary import unpack
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import CALLBACKS, Dashboard
+from tests.browser.conftest import Dashboard, hold_callbacks
 from tests.dashboard.hparams_logs import write_sessions
 
 pytestmark = pytest.mark.browser
@@ -294,22 +294,11 @@ def test_a_table_whose_sessions_are_not_there_yet_says_so(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:
     write_sessions(logdir)
-    held: list[Route] = []
-    is_holding = True
-
-    def hold_sessions(route: Route) -> None:
-        if is_holding and "hparams-data.data" in (route.request.post_data or ""):
-            held.append(route)
-        else:
-            route.continue_()
-
-    page.route(CALLBACKS, hold_sessions)
+    held = hold_callbacks(page, "hparams-data.data")
     page.goto(serve(logdir).url + "?tab=hparams&hparams.rows=sessions")
     overlay = page.locator(".hparams-grid .ag-overlay")
     expect(overlay).to_have_text("Reading the sessions of 9 runs")
-    is_holding = False
-    for route in held:
-        route.continue_()
+    held.release()
     expect(page.locator(ROWS)).to_have_count(6)
     expect(overlay).to_be_hidden()
     page.get_by_placeholder("Search the table").fill("nothing like it")

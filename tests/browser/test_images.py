@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard, hold_back, hold_callbacks
+from tests.browser.conftest import Dashboard, Held, hold_callbacks
 
 pytestmark = pytest.mark.browser
 
@@ -182,7 +182,7 @@ def test_back_at_a_picture_before_the_next_one_came(serve: Serve, page: Page, lo
             add_gray(writer, "digit", step, 100 + step)
     page.goto(serve(logdir).url)
     wait_for_shades(page, [102])
-    held = hold_back(page, r"/look\?")
+    held = Held(page, r"/look\?")
     slide(page.locator(".track-slider"), 0)
     held.wait()
     slide(page.locator(".track-slider"), 2)
@@ -427,7 +427,7 @@ def test_keys_before_the_steps_are_known_are_done_when_they_are(serve: Serve, pa
         with SummaryWriter(str(logdir / run)) as writer:
             for step in range(4):
                 add_gray(writer, "digit", step, shade + step)
-    steps, runs = hold_back(page, r"/steps\?"), hold_back(page, r"/catalog\?")
+    steps, runs = Held(page, r"/steps\?"), Held(page, r"/catalog\?")
     page.goto(serve(logdir).url + large("a", "digit", "", 0))
     steps.wait()
     runs.wait()

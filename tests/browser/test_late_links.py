@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from sample_logs.make import FOLDER
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard, Held, hold_back, wait_until
+from tests.browser.conftest import Dashboard, Held, wait_until
+from tests.browser.interception import Intercepted, interception_of
 
 pytestmark = pytest.mark.browser
 
@@ -43,19 +44,24 @@ class Busy:
 
     def __init__(self, page: Page, address: str) -> None:
         self._page = page
+        self._address = address
         self._refused = 0
-        page.route(address, self._refuse)
+        self._free = False
+        interception_of(page).add(self._refuse)
 
-    def _refuse(self, route: Route) -> None:
+    def _refuse(self, request: Intercepted) -> bool:
+        if self._free or self._address not in request.url:
+            return False
         self._refused += 1
-        route.fulfill(status=503)
+        request.refuse(503)
+        return True
 
     def wait(self, count: int) -> None:
         """Wait until this many requests have been answered with an error."""
         wait_until(self._page, lambda: self._refused >= count, f"{count} requests that a busy server refuses")
 
     def free(self) -> None:
-        self._page.unroute_all()
+        self._free = True
 
 
 def write_trace(folder: Path) -> None:
@@ -83,7 +89,7 @@ def test_what_a_busy_server_did_not_open_is_asked_for_by_a_button(
     serve: Callable[..., Dashboard], refused_page: Page, logdir: Path, query: str, run: str, address: str, shown: str
 ) -> None:
     shutil.copytree(FOLDER / run, logdir / run)
-    server = Busy(refused_page, f"**/api/{address}?*")
+    server = Busy(refused_page, f"/api/{address}?")
     refused_page.goto(f"{serve(logdir).url}?{query}")
     retry = refused_page.get_by_role("button", name="Retry")
     retry.click()
@@ -100,7 +106,7 @@ def test_related_slices_that_did_not_come_are_asked_for_by_a_button(
     serve: Callable[..., Dashboard], refused_page: Page, logdir: Path
 ) -> None:
     write_trace(logdir / "run")
-    server = Busy(refused_page, "**/api/timeline/relations?*")
+    server = Busy(refused_page, "/api/timeline/relations?")
     refused_page.goto(f"{serve(logdir).url}?tab=timeline&timeline.slice=0")
     related = refused_page.locator(".timeline-flows")
     expect(related).to_contain_text("More could not be loaded.")
@@ -114,7 +120,7 @@ def test_a_search_in_texts_goes_on_after_a_request_without_an_answer(
 ) -> None:
     with SummaryWriter(str(logdir / "run")) as writer:
         writer.add_text("note", "a needle in hay", 0)
-    server = Busy(refused_page, "**/api/text/search?*")
+    server = Busy(refused_page, "/api/text/search?")
     refused_page.goto(f"{serve(logdir).url}?tab=text&text.find=needle")
     results = refused_page.locator("#text-results")
     expect(results).to_contain_text("status 503")
@@ -128,7 +134,7 @@ def test_the_button_of_a_capture_can_be_pressed_after_a_request_without_an_answe
     serve: Callable[..., Dashboard], refused_page: Page, logdir: Path
 ) -> None:
     write_trace(logdir / "run")
-    server = Busy(refused_page, "**/api/capture")
+    server = Busy(refused_page, "/api/capture")
     refused_page.goto(f"{serve(logdir).url}?tab=timeline")
     button = refused_page.locator("#timeline-capture")
     expect(button).to_have_attribute("title", "Record a running program, and open its trace")
@@ -143,7 +149,7 @@ def test_a_projection_is_paused_before_the_server_has_said_that_it_is_there(
     serve: Callable[..., Dashboard], refused_page: Page, logdir: Path
 ) -> None:
     shutil.copytree(FOLDER / "digits/lr_0.1/seed_0", logdir / "digits/lr_0.1/seed_0")
-    starting: Held = hold_back(refused_page, "/api/projector/project")
+    starting: Held = Held(refused_page, "/api/projector/project")
     query = f"tab=projector&projector.id={EMBEDDING}&projector.projection=tsne&projector.tsne=iterations:100000"
     refused_page.goto(f"{serve(logdir).url}?{query}")
     starting.wait()

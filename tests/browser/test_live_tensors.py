@@ -14,7 +14,7 @@ from stepscope.debug import showing
 from stepscope.debug.live import LiveTensors
 from stepscope.profiler import server as profiler_server
 from stepscope.profiler.capture_routes import OTHER_ROUTES
-from tests.browser.conftest import Dashboard, hold_back, wait_until
+from tests.browser.conftest import Dashboard, Held, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -190,7 +190,7 @@ def test_a_wrong_token_is_said_and_ends_it(panel: Page, program: str) -> None:
 
 
 def test_an_address_is_suggested_to_nobody_who_types(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
-    held = hold_back(page, "/api/capture")
+    held = Held(page, "/api/capture")
     page.goto(f"{serve(logdir).url}?tab=live_tensors")
     address = page.get_by_role("textbox", name="Address of the program")
     address.focus()

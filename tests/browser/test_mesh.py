@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard, held_frames, hold_back, hold_callbacks
+from tests.browser.conftest import Dashboard, Held, held_frames, hold_callbacks
 from tests.dashboard.test_mesh_panel import SQUARE, TRIANGLES, value
 
 pytestmark = pytest.mark.browser
@@ -154,14 +154,13 @@ def test_the_frame_of_a_tag_holds_all_its_meshes_whichever_comes_first(serve: Se
     center = [round(float(value), 4) for value in (flat.min(axis=0) + reach) / 2]
     for last in ("a", "b"):
         # Answered only once the other run's answer has arrived.
-        held = hold_back(page, rf"/api/mesh/geometry\?run={last}&")
+        held = Held(page, rf"/api/mesh/geometry\?run={last}&")
         page.goto(url)
         expect(page.locator(".mesh-canvas[data-vertices]")).to_have_count(1)
         held.wait()
         held.release()
         expect(page.locator(".mesh-canvas[data-vertices]")).to_have_count(2)
         assert page.evaluate(FRAMES) == [center, center]
-        page.unroute_all()
 
 
 def test_a_drag_turns_a_wheel_zooms_a_double_click_and_the_button_reset(serve: Serve, page: Page, logdir: Path) -> None:

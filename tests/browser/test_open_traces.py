@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from stepscope.dashboard.server.access import Access
-from tests.browser.conftest import Dashboard, held_frames, hold_back, hold_callbacks
+from tests.browser.conftest import Dashboard, Held, held_frames, hold_callbacks
 
 EVENTS = [{"ph": "X", "pid": 1, "tid": 1, "ts": 10 * n, "dur": 8, "name": f"operator {n}"} for n in range(4)]
 TRACE = json.dumps({"traceEvents": EVENTS})
@@ -75,7 +75,7 @@ def test_a_trace_that_was_being_sent_takes_nobody_away_from_another_tab(
     later = tmp_path / "later.json"
     later.write_text(TRACE)
     page.goto(serve(logdir).url + "/?tab=timeline")
-    held = hold_back(page, "api/traces/drop")
+    held = Held(page, "api/traces/drop")
     with page.expect_file_chooser() as requested, page.expect_request("**/api/traces/drop?*"):
         page.get_by_role("button", name="Open a trace from a file").click()
         requested.value.set_files(later)

@@ -21,7 +21,7 @@ from stepscope.dashboard.embeddings.file_listing import MOST_SERIES
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
 from stepscope.summary.logdir_source import source_of
-from tests.browser.conftest import Dashboard, Held, hold_back, wait_until
+from tests.browser.conftest import Dashboard, Held, wait_until
 
 pytestmark = [
     pytest.mark.browser,
@@ -889,7 +889,7 @@ def test_a_file_that_is_dropped_opens(open_page: Open) -> None:
 
 def hold(page: Page, route: str) -> Held:
     """Holds back the requests of a route until they are released."""
-    return hold_back(page, f"/api/projector/{route}")
+    return Held(page, f"/api/projector/{route}")
 
 
 def test_the_step_slider_keeps_what_the_hand_has_chosen(open_page: Open) -> None:

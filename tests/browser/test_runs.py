@@ -11,7 +11,7 @@ from stepscope.summary.kinds.hparams import checked_hparams, session_start, star
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.records import frame
-from tests.browser.conftest import Dashboard, expect_uncut, hold_back, wait_until
+from tests.browser.conftest import Dashboard, Held, expect_uncut, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -268,7 +268,7 @@ def test_escape_closes_the_names_that_were_still_to_be_offered(serve: Serve, pag
     field = page.get_by_label(SEARCH)
     option = page.get_by_role("listbox").get_by_role("option")
     # Names that have not arrived yet.
-    held = hold_back(page, "api/runs/fields")
+    held = Held(page, "api/runs/fields")
     field.click()
     page.keyboard.type("los")
     page.keyboard.press("Escape")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard, hold_back
+from tests.browser.conftest import Dashboard, Held
 
 pytestmark = pytest.mark.browser
 
@@ -91,13 +91,13 @@ def test_steps_that_follow_each_other_quickly_end_at_the_last(serve: Serve, page
     page.goto(serve(logdir).url)
     steps = page.locator(STEPS)
     expect(steps.first).to_have_text("step 4")
-    held = hold_back(page, r"/entries\?")
+    held = Held(page, r"/entries\?")
     previous = page.get_by_role("button", name="Previous step")
     previous.click()
     previous.click()
     held.wait(2)
-    with page.expect_response(held.routes[0].request.url):
-        held.routes.pop(0).continue_()
+    with page.expect_response(held.requests[0].url):
+        held.requests.pop(0).pass_on()
     expect(page.locator(".track-field")).to_have_value("4")
     held.release()
     expect(steps.first).to_have_text("step 2")
@@ -245,7 +245,7 @@ def test_the_controls_of_a_diff_show_what_they_chose(serve: Serve, page: Page, l
     expect_side("a", "2 of 3", "10")
     runs.select_option("b")
     expect_side("b", "2 of 2", "15")
-    held = hold_back(page, r"text/diff\?")
+    held = Held(page, r"text/diff\?")
     new.get_by_role("button", name="Previous step").click()
     held.wait()
     field.fill("1")
@@ -254,7 +254,7 @@ def test_the_controls_of_a_diff_show_what_they_chose(serve: Serve, page: Page, l
     field.fill("14")
     field.press("Enter")
     expect_side("b", "2 of 2", "15")
-    held = hold_back(page, r"text/diff\?")
+    held = Held(page, r"text/diff\?")
     new.get_by_role("button", name="Previous step").click()
     held.wait()
     drag = "(input, at) => { input.value = at; input.dispatchEvent(new Event('input', { bubbles: true })); }"
@@ -264,7 +264,7 @@ def test_the_controls_of_a_diff_show_what_they_chose(serve: Serve, page: Page, l
     expect_side("b", "1 of 2", "5")
     field.press("ArrowUp")
     expect_side("b", "2 of 2", "15")
-    held = hold_back(page, r"text/diff\?")
+    held = Held(page, r"text/diff\?")
     new.get_by_role("button", name="Previous step").click()
     held.wait()
     slider.evaluate(drag, 1)
@@ -281,21 +281,21 @@ def test_a_diff_that_was_closed_stays_closed_when_late_answers_come(serve: Serve
         writer.add_text("config", "lr: 0.1", 0)
         writer.add_text("config", "lr: 0.3", 5)
     # Each change of the view opens the dialog that the URL names: here, two changes wait to learn where its texts are.
-    held = hold_back(page, r"text/at\?")
+    held = Held(page, r"text/at\?")
     compared = "".join(f"&text.diff={part}" for part in ("config/text_summary", "a", "0", "a", "5"))
     page.goto(serve(logdir).url + "?tab=text" + compared)
     held.wait(2)
     page.get_by_role("switch", name="Wrap").click()
     held.wait(4)
-    first, late = held.routes[:2], held.routes[2:]
-    for route in first:
-        route.continue_()
+    first, late = held.requests[:2], held.requests[2:]
+    for request in first:
+        request.pass_on()
     expect(page.locator("#text-diff .counts")).to_have_text("+1 \u22121 lines")
     page.keyboard.press("Escape")
     expect(page.locator("#text-diff")).to_have_count(0)
     with page.expect_response(re.compile(r"text/at\?")), page.expect_response(re.compile(r"text/at\?")):
-        for route in late:
-            route.continue_()
+        for request in late:
+            request.pass_on()
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     expect(page.locator("#text-diff")).to_have_count(0)
     expect(page).not_to_have_url(re.compile(r"text\.diff="))

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from stepscope.profiler.traces import read_trace
-from tests.browser.conftest import Dashboard, hold_back
+from tests.browser.conftest import Dashboard, Held
 from tests.browser.test_timeline_canvas import debug, point, settled, wait_for, write_trace
 
 pytestmark = pytest.mark.browser
@@ -237,7 +237,7 @@ def test_an_area_sums_up_what_ran_in_it(open_page: Open) -> None:
 def test_totals_that_are_on_their_way_say_so(open_page: Open) -> None:
     page = open_page()
     state = settled(page)
-    held = hold_back(page, "/api/timeline/area")
+    held = Held(page, "/api/timeline/area")
     page.mouse.move(*point(page, state, 150, "stream 7 · compute"))
     page.keyboard.down("Shift")
     page.mouse.down()

@@ -1,7 +1,6 @@
 """The timeline when answers come late: what the user has done since they were requested stays."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,6 +32,9 @@ def open_page(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> Open
     return opened
 
 
+ARE_ANSWERED = "(urls) => urls.every((url) => performance.getEntriesByName(url).length)"
+
+
 class Held(conftest.Held):
     """Requests of the Timeline, held back until they are released.
 
@@ -42,15 +44,13 @@ class Held(conftest.Held):
     """
 
     def __init__(self, page: Page, *patterns: str) -> None:
-        super().__init__(page, re.compile(f"/api/timeline/({'|'.join(patterns)})"))
+        super().__init__(page, f"/api/timeline/({'|'.join(patterns)})")
 
     def release(self) -> None:
         """Release all requests, later ones included, and wait until the page has handled the answers."""
         super().release()
-        for route in self.routes:
-            response = route.request.response()
-            assert response is not None
-            response.finished()
+        addresses = [request.url for request in self.requests]
+        self.page.wait_for_function(ARE_ANSWERED, arg=addresses)
         debug(self.page)
 
 
@@ -238,7 +238,7 @@ def test_every_enter_is_a_match_however_late_the_search_comes(page: Page, open_p
     field.press("Enter")
     field.press("Enter")
     held.wait()
-    assert len(held.routes) == 1
+    assert len(held.requests) == 1
     held.release()
     state = wait_for(page, "d.current === 1 && d.selection?.start === 500000")
     assert page.locator(".timeline-search-count").inner_text() == "2 of 2"
@@ -317,7 +317,7 @@ def test_an_impatient_second_click_opens_the_box_of_traces_too(page: Page, open_
     compare.click()
     compare.click()
     held.wait()
-    assert len(held.routes) == 1
+    assert len(held.requests) == 1
     held.release()
     expect(page.get_by_label("Find a trace")).to_be_focused()
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from sample_logs.make import FOLDER
-from tests.browser.conftest import Dashboard, hold_back
+from tests.browser.conftest import Dashboard, Held
 
 pytestmark = pytest.mark.browser
 
@@ -74,7 +74,7 @@ def test_a_second_tap_opens_the_histogram_that_the_first_has_shown(
     bucket, large = phone.locator("#bucket"), phone.get_by_role("dialog")
     x, y = middle(drawn(phone, "histograms"))
     # The window is small until its histogram arrives, so the tap that opens it ends outside it.
-    held = hold_back(phone, "api/histograms/point")
+    held = Held(phone, "api/histograms/point")
     phone.touchscreen.tap(x, y)
     expect(bucket).to_be_visible()
     expect(large).to_have_count(0)
