@@ -5,7 +5,6 @@ to test after test: what a test leaves in the page is undone, and where that is 
 """
 
 import os
-import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -43,8 +42,6 @@ LATE_FRAMES: Final = """(() => {
 TEST_FLAGS: Final = (*FLAGS, "--js-flags=--no-maglev,--no-opt")
 EMPTY: Final = "about:blank"
 MODIFIERS: Final = ("Alt", "Control", "Meta", "Shift")
-PROBE: Final = re.compile(r"[?]intercepted$")
-INTERCEPTED: Final = 204
 STAYS: Final = (
     "add_init_script",
     "add_locator_handler",
@@ -60,30 +57,9 @@ STAYS: Final = (
 Listeners = Mapping[str, Callable[..., None]]
 
 
-def route_at_once(page: Page) -> None:
-    """Have ``Page.route`` return when the requests of the open page are intercepted.
-
-    Chromium tells the page to send its requests another way, but does not wait until the page does. On a busy machine,
-    a page may handle the next key press first, whose request then reaches the server.
-    """
-    route = page.route
-
-    def routed(*arguments: Any, **options: Any) -> None:
-        route(*arguments, **options)
-        if urlsplit(page.url).scheme not in ("http", "https"):
-            return
-        route(PROBE, lambda probe: probe.fulfill(status=INTERCEPTED))
-        while page.evaluate("fetch('?intercepted').then(({ status }) => status)") != INTERCEPTED:
-            pass
-        page.unroute(PROBE)
-
-    vars(page)["route"] = routed
-
-
 def prepared(page: Page) -> Page:
-    """Give a page the patience of tests, `route_at_once`, and the slow scripts and late frames that are asked for."""
+    """Give a page the patience of tests, and the slow scripts and late frames that are asked for."""
     page.set_default_timeout(PATIENCE_MS)
-    route_at_once(page)
     if FRAME_LATENESS_S:
         page.add_init_script(LATE_FRAMES.replace("SECONDS", str(FRAME_LATENESS_S)))
     if SLOWNESS > 1:

@@ -19,6 +19,7 @@ from playwright.sync_api import (
 )
 
 from stepscope.dashboard.cli.serving import make_app, make_live
+from stepscope.dashboard.embeddings import worker_pool
 from stepscope.dashboard.page import bundle
 from stepscope.dashboard.page.assets import VARIANT
 from stepscope.dashboard.server.access import Access
@@ -29,10 +30,11 @@ from stepscope.summary.logdir_source import source_of
 from tests.browser.chromium import CHROMIUM, PATIENCE_MS, Listeners, Pages
 from tests.browser.interception import Intercepted, interception_of
 from tests.browser.servers import SERVERS
+from tests.browser.workers import WORKERS, LentWorker
 
 expect.set_options(timeout=PATIENCE_MS)
 
-CALLBACKS = "**/_dash-update-component*"
+CALLBACKS = "/_dash-update-component"
 FAILED = pytest.StashKey[bool]()
 
 
@@ -50,6 +52,14 @@ def _debug_handles() -> Iterator[None]:
     """Servers of the tests, and of processes that they start, serve the bundle with ``window.stepscope``."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIANT, bundle.DEBUG)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kept_workers() -> Iterator[None]:
+    """Dashboards of the tests use the projector's worker processes one after another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker_pool, "WorkerProcess", LentWorker)
         yield
 
 
@@ -92,13 +102,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
-    """End Chromium and the servers after the last test that drives it."""
+    """End Chromium, the servers and their workers after the last test that drives it."""
     try:
         return (yield)
     finally:
         if nextitem is None or nextitem.get_closest_marker("browser") is None:
             CHROMIUM.end()
             SERVERS.end()
+            WORKERS.end()
 
 
 @pytest.fixture(scope="module")
@@ -210,9 +221,48 @@ class Held:
             request.pass_on()
 
 
+class Busy:
+    """A server that refuses some requests until it is free.
+
+    Args:
+        page: the page that asks.
+        address: what the addresses of these requests contain: of data or callbacks, not of scripts.
+        words: what their bodies contain.
+        status: with which HTTP status they are answered, if at all.
+    """
+
+    def __init__(self, page: Page, address: str, words: str = "", status: int | None = 503) -> None:
+        self.page = page
+        self.refused = 0
+        """The number of refused requests so far."""
+        self._address = address
+        self._words = words
+        self._status = status
+        self._is_free = False
+        interception_of(page).add(self._refuse)
+
+    def _refuse(self, request: Intercepted) -> bool:
+        if self._is_free or self._address not in request.url or self._words not in request.body:
+            return False
+        self.refused += 1
+        if self._status is None:
+            request.fail()
+        else:
+            request.refuse(self._status)
+        return True
+
+    def wait(self, count: int) -> None:
+        """Wait until this many requests have been refused."""
+        wait_until(self.page, lambda: self.refused >= count, f"{count} requests that a busy server refuses")
+
+    def free(self) -> None:
+        """Refuse no more requests."""
+        self._is_free = True
+
+
 def hold_callbacks(page: Page, words: str) -> Held:
     """Hold back the page's requests to Dash's callbacks that contain these words until they are released."""
-    return Held(page, "/_dash-update-component", words)
+    return Held(page, CALLBACKS, words)
 
 
 @contextmanager

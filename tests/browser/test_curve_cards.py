@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from stepscope.summary import SummaryWriter
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
-from tests.browser.conftest import Dashboard, Held
+from tests.browser.conftest import Busy, Dashboard, Held
 from tests.browser.test_scalars import at, card, drag, drawn, open_menu, wait_until_drawn, write
 
 pytestmark = pytest.mark.browser
@@ -114,14 +114,14 @@ def test_a_picture_of_all_charts_has_those_that_were_never_on_the_screen(
             page.locator(".menu").get_by_text("SVG", exact=True).click()
         return set(re.findall(r">(tag_\d\d)</text>", Path(started.value.path()).read_text()))
 
-    page.route("**/curves?*", lambda route: route.fulfill(status=500))
+    server = Busy(page, "/curves?", status=500)
     found = download()
     assert tags[0] in found
     missing = len(tags) - len(found)
     expect(page.locator("#said")).to_have_text(
         f"{missing} of 12 charts are missing: The server responded with status 500."
     )
-    page.unroute_all()
+    server.free()
     assert download() == set(tags)
 
 

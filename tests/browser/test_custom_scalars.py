@@ -12,7 +12,7 @@ from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.custom_scalars import TAG
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.logdir_source import source_of
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Busy, Dashboard
 from tests.browser.test_scalars import drawn, wait_until_drawn
 
 pytestmark = pytest.mark.browser
@@ -100,7 +100,7 @@ def test_two_people_who_edit_charts_hear_of_each_other(serve: Serve, page: Page,
 def test_a_layout_that_cannot_be_fetched_is_reported(serve: Serve, refused_page: Page, logdir: Path) -> None:
     write(logdir / "a")
     page = refused_page
-    page.route("**/api/custom_scalars/layout*", lambda route: route.abort())
+    Busy(page, "/api/custom_scalars/layout", status=None)
     page.goto(serve(logdir).url)
     page.get_by_role("button", name="Edit charts").click()
     expect(page.get_by_text("The server does not respond. Is it still running?")).to_be_visible()

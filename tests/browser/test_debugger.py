@@ -16,7 +16,7 @@ from stepscope.summary.debugger.model import COLUMN
 from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.browser.axe import violations
-from tests.browser.conftest import Dashboard, Held
+from tests.browser.conftest import Busy, Dashboard, Held
 from tests.dashboard.debugger.recorded import going_bad, many, write, write_steps
 from tests.summary.debugger.dumps import write_dump, write_eager
 
@@ -192,11 +192,11 @@ def test_a_curve_that_did_not_come_is_asked_for_by_a_button_and_no_other_is_in_i
     page.goto(f"{debugged}&debugger.view=map&debugger.tensor=2")
     curve, plot = page.locator(".debugger-curve"), page.locator(".debugger-plot canvas").first
     expect(plot).to_be_visible()
-    page.route("**/api/debugger/curve?*", lambda route: route.fulfill(status=503))
+    server = Busy(page, "/api/debugger/curve?")
     page.locator(".debugger-canvas").click(position=map_cell(page, 1.5, 3.5))
     expect(curve).to_contain_text("status 503")
     expect(plot).to_be_hidden()
-    page.unroute_all()
+    server.free()
     page.emulate_media(color_scheme="dark")
     expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
     curve.get_by_role("button", name="Retry").click()

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from stepscope.summary import SummaryWriter
 from tests.browser.chromium import prepared
-from tests.browser.conftest import CALLBACKS, Dashboard, Held, wait_until
+from tests.browser.conftest import CALLBACKS, Busy, Dashboard, Held, wait_until
 from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser
@@ -173,9 +173,21 @@ def test_a_script_is_asked_for_once_more_by_a_page_whose_connection_comes_late(p
 
 def test_a_module_that_a_busy_server_did_not_send_is_asked_for_once_more(refused_page: Page, url: str) -> None:
     page = refused_page
+    refused: list[str] = []
+    is_busy = False
+
+    def refuse_once(route: Route) -> None:
+        if is_busy and not refused:
+            refused.append(route.request.url)
+            route.fulfill(status=503)
+        else:
+            route.continue_()
+
+    # Before the page is opened: an open page may send its next request before it is told to send it another way.
+    page.route("**/page/**", refuse_once)
     page.goto(url)
     expect_curves(page)
-    page.route("**/page/**", lambda route: route.fulfill(status=503), times=1)
+    is_busy = True
     menu = page.locator(".scalars-card").first.locator(".act-menu")
     with page.expect_event("load"):
         menu.click()
@@ -188,18 +200,11 @@ def test_a_tab_that_a_busy_server_did_not_open_is_asked_for_once_more(page: Page
     page.clock.install()
     page.goto(url)
     expect_curves(page)
-
-    def fail(route: Route) -> None:
-        if '"output":"..runs-listing.data' in (route.request.post_data or ""):
-            route.fulfill(status=503)
-        else:
-            route.fallback()
-
-    page.route(CALLBACKS, fail)
+    server = Busy(page, CALLBACKS, '"output":"..runs-listing.data')
     page.get_by_role("tab", name="Health").click()
     panel = page.locator("#panel")
     expect(panel).to_have_attribute("data-waits", "Health could not be opened, retrying…")
-    page.unroute_all()
+    server.free()
     page.clock.fast_forward(1_000)
     expect(page.locator(".health-panel")).to_be_visible()
     expect(panel).not_to_have_attribute("data-waits", re.compile("."))
@@ -209,17 +214,7 @@ def test_what_fails_again_and_again_is_said_until_it_does_not(page: Page, url: s
     page.clock.install()
     page.goto(url)
     expect_curves(page)
-    failures = 0
-
-    def fail(route: Route) -> None:
-        nonlocal failures
-        if '"output":"..runs-listing.data' in (route.request.post_data or ""):
-            failures += 1
-            route.fulfill(status=500)
-        else:
-            route.fallback()
-
-    page.route(CALLBACKS, fail)
+    server = Busy(page, CALLBACKS, '"output":"..runs-listing.data', status=500)
     page.get_by_role("tab", name="Health").click()
     expect(page.locator("#panel")).to_have_attribute("data-waits", "Health could not be opened, retrying…")
     alert = page.locator("#failing")
@@ -229,11 +224,11 @@ def test_what_fails_again_and_again_is_said_until_it_does_not(page: Page, url: s
     expect(alert).to_have_text(
         "Part of the page could not be updated, retrying…The terminal where stepscope runs shows why.Retry"
     )
-    seen = failures
+    seen = server.refused
     alert.get_by_role("button", name="Retry").click()
-    wait_until(page, lambda: failures > seen, "another try")
+    wait_until(page, lambda: server.refused > seen, "another try")
     expect(alert).to_be_visible()
-    page.unroute_all()
+    server.free()
     alert.get_by_role("button", name="Retry").click()
     expect(page.locator(".health-panel")).to_be_visible()
     page.clock.fast_forward(70_000)

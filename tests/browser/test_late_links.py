@@ -10,8 +10,7 @@ from playwright.sync_api import Page, expect
 
 from sample_logs.make import FOLDER
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard, Held, wait_until
-from tests.browser.interception import Intercepted, interception_of
+from tests.browser.conftest import Busy, Dashboard, Held
 
 pytestmark = pytest.mark.browser
 
@@ -37,31 +36,6 @@ def test_what_a_link_names_is_shown_when_it_comes(
     shutil.copytree(FOLDER / run, logdir / run)
     expect(panel).to_contain_text(shown)
     expect(panel).not_to_contain_text(missed)
-
-
-class Busy:
-    """A server that answers some requests with an error until it is free."""
-
-    def __init__(self, page: Page, address: str) -> None:
-        self._page = page
-        self._address = address
-        self._refused = 0
-        self._free = False
-        interception_of(page).add(self._refuse)
-
-    def _refuse(self, request: Intercepted) -> bool:
-        if self._free or self._address not in request.url:
-            return False
-        self._refused += 1
-        request.refuse(503)
-        return True
-
-    def wait(self, count: int) -> None:
-        """Wait until this many requests have been answered with an error."""
-        wait_until(self._page, lambda: self._refused >= count, f"{count} requests that a busy server refuses")
-
-    def free(self) -> None:
-        self._free = True
 
 
 def write_trace(folder: Path) -> None:

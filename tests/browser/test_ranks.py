@@ -17,17 +17,30 @@ Serve = Callable[..., Dashboard]
 RANKS = 20
 
 
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log directory of a job."""
+    folder = tmp_path_factory.mktemp("logs")
+    write_job(folder / "job", RANKS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for facts that the tests of this module share."""
+    return tmp_path_factory.mktemp("facts")
+
+
 @pytest.fixture(autouse=True)
-def _facts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No facts are known from earlier runs."""
-    monkeypatch.setattr(store, "default_store", lambda: str(tmp_path / "facts"))
+def _facts(monkeypatch: pytest.MonkeyPatch, facts: Path) -> None:
+    """No facts are known from earlier runs of the tests."""
+    monkeypatch.setattr(store, "default_store", lambda: str(facts))
 
 
 @pytest.fixture
 def opened(serve: Serve, page: Page, logdir: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
     """The page of a job whose map has room for a third of its ranks."""
     monkeypatch.setattr(rank_page, "MOST_MAP_ROWS", 7)
-    write_job(logdir / "job", RANKS)
     page.goto(f"{serve(logdir).url}/?tab=profile&profile.view=ranks")
     expect(chart(page, "Mean step").locator(".bars .point").first).to_be_visible()
     expect(page.locator("[data-table=ranks] header .count")).to_have_text(f"{RANKS} rows")
@@ -49,10 +62,10 @@ def click_row(page: Page, row: int, rows: int) -> None:
 
 @pytest.mark.parametrize("wait", [0, gathered_ranks.FIRST_SECONDS], ids=["nothing", "a_sample"])
 def test_a_page_that_begins_with_less_gets_all_ranks(
-    serve: Serve, page: Page, logdir: Path, monkeypatch: pytest.MonkeyPatch, wait: float
+    serve: Serve, page: Page, logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait: float
 ) -> None:
+    monkeypatch.setattr(store, "default_store", lambda: str(tmp_path / "facts"))
     monkeypatch.setattr(known_ranks, "FIRST_SECONDS", wait)
-    write_job(logdir / "job", RANKS)
     page.goto(f"{serve(logdir).url}/?tab=profile&profile.view=ranks")
     expect(page.locator("[data-table=ranks] header .count")).to_have_text(f"{RANKS} rows")
     expect(page.locator("#profile-ranks-line")).to_be_empty()
@@ -118,7 +131,6 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_table_that_is_too_long_for_the_page_is_sorted_searched_and_filtered_whole(
     serve: Serve, page: Page, logdir: Path
 ) -> None:
-    write_job(logdir / "job", RANKS)
     page.goto(f"{serve(logdir).url}/?tab=profile&profile.view=ranks")
     card = page.locator("[data-table=ranks]")
     expect(card.locator("header .count")).to_have_text(f"{RANKS} rows")

@@ -10,8 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from stepscope.dashboard.page.state import decode
 from stepscope.summary.writer import SummaryWriter
-from tests.browser.conftest import Dashboard, Held, hold_callbacks
-from tests.browser.interception import Intercepted, interception_of
+from tests.browser.conftest import CALLBACKS, Busy, Dashboard, Held, hold_callbacks
 
 Serve = Callable[..., Dashboard]
 
@@ -297,7 +296,7 @@ def test_a_mesh_is_on_its_way_until_its_points_are_here(serve: Serve, page: Page
         ("text", "/api/text/entries", ".entry"),
         ("mesh", "/api/mesh/geometry", "canvas[data-vertices]"),
         ("scalars", "/api/scalars/", ".curve"),
-        ("histograms", "/_dash-update-component", ".js-plotly-plot .trace"),
+        ("histograms", CALLBACKS, ".js-plotly-plot .trace"),
     ],
 )
 def test_a_card_that_did_not_come_says_why_and_is_asked_for_again(
@@ -307,26 +306,16 @@ def test_a_card_that_did_not_come_says_why_and_is_asked_for_again(
     write_scalars(logdir, ["loss"])
     page = refused_page
     words = draws_of(panel) if panel == "histograms" else ""
-    requested: list[str] = []
-    is_there = False
-
-    def fail(request: Intercepted) -> bool:
-        if is_there or address not in request.url or words not in request.body:
-            return False
-        requested.append(request.url)
-        request.fail()
-        return True
-
-    interception_of(page).add(fail)
+    server = Busy(page, address, words, status=None)
     page.goto(serve(logdir).url + f"?tab={panel}")
     card = page.locator(f".{panel}-card").first
     expect(card.get_by_role("alert")).to_have_text(re.compile("Not loaded: The server d(oes|id) not respond.*Retry"))
     expect(card).to_have_attribute("aria-busy", "false")
-    before = len(requested)
+    before = server.refused
     card.get_by_role("button", name="Retry").click()
     expect(card.get_by_role("alert")).to_be_visible()
-    assert len(requested) > before
-    is_there = True
+    assert server.refused > before
+    server.free()
     # The card may have been requested automatically in the meantime.
     page.evaluate("() => document.querySelector('.not-loaded button')?.click()")
     expect(card.locator(drawn).first).to_be_visible()

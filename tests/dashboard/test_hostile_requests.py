@@ -107,8 +107,8 @@ def test_every_route_answers_or_refuses_whatever_it_is_asked(app: FastAPI, clien
     async def ask() -> None:
         async with many_requests(app) as asked:
             for path, names in requested.items():
-                # Each parameter gets each value, in changing combinations.
-                for shift, start in itertools.product(range(len(names) or 1), range(len(VALUES))):
+                # Each parameter gets each value, in combinations that change.
+                for shift, start in itertools.product(range(min(len(names), 3) or 1), range(len(VALUES))):
                     query = {name: VALUES[(start + shift * place) % len(VALUES)] for place, name in enumerate(names)}
                     answer = await asked.get(path, params=query)
                     assert answer.status_code in (200, 304, 400, 404, 422), (
