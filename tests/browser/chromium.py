@@ -110,13 +110,12 @@ class Pages:
         self._notice(self._context, "new_cdp_session")
         return self._page
 
-    def take_back(self, listeners: Listeners, origin: str, kept: Mapping[str, Sequence[str]], *, failed: bool) -> None:
+    def take_back(self, listeners: Listeners, origin: str, *, failed: bool) -> None:
         """Undo what a test did in its page, in other pages that it opened, and in the browser.
 
         Args:
             listeners: the listeners with which the page was lent.
             origin: the origin of the server that most tests use.
-            kept: addresses whose answers the browser may keep, by origin: the next test has others there.
             failed: whether the test failed, and so may have ended in the middle of anything.
         """
         self._is_lent = False
@@ -134,7 +133,6 @@ class Pages:
         self._context.unroute_all()
         self._context.clear_cookies()
         self._context.clear_permissions()
-        self.forget(kept)
 
     def _addresses(self) -> list[SplitResult]:
         found = [urlsplit(page.url) for page in self._context.pages]
@@ -164,7 +162,10 @@ class Pages:
         return True
 
     def forget(self, kept: Mapping[str, Sequence[str]]) -> None:
-        """Drop answers that the browser keeps, by origin; it keeps the scripts, which have the same addresses."""
+        """Drop answers that the browser may keep, by origin: the next test has others at the same addresses.
+
+        The scripts, which are the same, are kept.
+        """
         for origin, addresses in kept.items():
             self._page.goto(origin + FORGETTING)
             self._page.evaluate(

@@ -132,8 +132,9 @@ def lent(pages: Pages, request: pytest.FixtureRequest, listeners: Listeners) -> 
     stay for the next test.
     """
     yield pages.lend(listeners)
-    failed = request.node.stash.get(FAILED, False)
-    pages.take_back(listeners, SERVERS.usual.origin, SERVERS.kept(), failed=failed)
+    pages.take_back(listeners, SERVERS.usual.origin, failed=request.node.stash.get(FAILED, False))
+    # The page has left, and requests nothing more.
+    pages.forget(SERVERS.kept())
 
 
 @pytest.fixture
