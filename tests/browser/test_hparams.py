@@ -275,6 +275,26 @@ def test_what_is_selected_elsewhere_is_ticked_in_the_table(
     expect(page).not_to_have_url(re.compile("runs.select"))
 
 
+def test_a_tick_leaves_runs_selected_that_have_no_row(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_sweep(logdir)
+    with SummaryWriter(str(logdir / "without")) as writer:
+        writer.add_scalar("loss", 0.5, 0)
+    page.goto(serve(logdir).url + "?tab=hparams&runs.select=without")
+    expect(selection(page)).to_contain_text("1 selected, not in the table")
+    seven = page.locator(".hparams-grid .ag-row[row-id='run_7']")
+    seven.locator(".ag-selection-checkbox input").check()
+    expect(page).to_have_url(re.compile("runs.select=without&runs.select=run_7"))
+    expect(selection(page)).to_contain_text("1 of 10 selected")
+    seven.locator(".ag-selection-checkbox input").uncheck()
+    expect(page).to_have_url(re.compile("runs.select=without(?!.*runs.select)"))
+    seven.locator("[col-id='@run']").click(modifiers=["ControlOrMeta"])
+    expect(page).to_have_url(re.compile("runs.select=without&runs.select=run_7"))
+    page.locator(".hparams-grid .ag-row[row-id='run_5'] [col-id='@run']").click()
+    expect(page).to_have_url(re.compile("runs.select=run_5(?!.*runs.select)"))
+
+
 def test_a_table_that_comes_after_its_data_is_heard_too(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:

@@ -78,6 +78,8 @@ export interface GridEvent {
   source: string;
   finished?: boolean;
   column?: GridColumn | null;
+  /** The browser's event that caused this one. */
+  event?: Event | null;
   /** The last row that is drawn. */
   lastRow?: number;
 }

@@ -86,15 +86,26 @@ export function selectedRows(): Set<number> | null {
   return found.size ? found : null;
 }
 
+/** Selected runs that no row has: runs without hyperparameters, or of sessions that the server did not send. */
+function unlistedRuns(): string[] {
+  const listed = new Set(current.rows.flatMap((row) => row.runs));
+  return [...selectedRuns()].filter((run) => !listed.has(run));
+}
+
 /** Indices of the first rows in the table: those that are drawn over a shade of all. */
 export const firstRows = (): Set<number> => new Set(listedRows().keys());
 
 /**
  * Selects the runs of some rows; none if they are too many for the address.
  * @param brushes the brushes that selected these rows; if none are given, existing brushes are removed
+ * @param others further runs to select
  */
-export function select(rows: readonly Row[], brushes: ReadonlyMap<string, string> = new Map()): void {
-  const runs = [...new Set(rows.flatMap((row) => row.runs))];
+export function select(
+  rows: readonly Row[],
+  brushes: ReadonlyMap<string, string> = new Map(),
+  others: readonly string[] = [],
+): void {
+  const runs = [...new Set([...others, ...rows.flatMap((row) => row.runs)])];
   const fits = view.fits(runSettings.select, runs);
   update((set) => {
     set(runSettings.select, fits ? runs : []);
@@ -105,13 +116,19 @@ export function select(rows: readonly Row[], brushes: ReadonlyMap<string, string
   redraw();
 }
 
+/** Selects these of the table's rows; runs that are selected and have no row remain so. */
+export const selectListed = (rows: readonly Row[]): void => select(rows, new Map(), unlistedRuns());
+
+/** Whether a click adds to the selection, or takes from it. */
+export const adds = (event: MouseEvent): boolean => event.ctrlKey || event.metaKey || event.shiftKey;
+
 /** Selects rows by pointer: alone, or together with those already selected while Ctrl or Shift is held. */
 export function pick(rows: readonly Row[], event: MouseEvent): void {
-  const before = selectedRows();
-  if (!(event.ctrlKey || event.metaKey || event.shiftKey) || !before) return select(rows);
+  if (!adds(event)) return select(rows);
+  const before = selectedRows() ?? new Set();
   const adding = rows.some((row) => !before.has(current.rows.indexOf(row)));
   const others = [...before].map((place) => current.rows[place]).filter((row) => !rows.includes(row));
-  select(adding ? [...others, ...rows] : others);
+  selectListed(adding ? [...others, ...rows] : others);
 }
 
 export const clear = (): void => select([]);

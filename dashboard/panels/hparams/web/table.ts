@@ -300,12 +300,17 @@ function listen(grid: Grid<Row>): void {
   if (heard === grid) return;
   heard = grid;
   reported.clear();
+  let isPlainClick = false;
+  grid.addEventListener("rowClicked", ({ event }) => {
+    isPlainClick = event instanceof MouseEvent && !state.adds(event);
+  });
   grid.addEventListener("selectionChanged", ({ source }) => {
     if (source.startsWith("api") || source.startsWith("rowData")) return;
     const ids = new Set(grid.getSelectedRows().map((row) => row.id));
     const rows = state.data().rows.filter((row) => ids.has(row.id));
-    if (rows.length) state.select(rows);
-    else state.clear();
+    // A plain click on a row selects it alone; anything else leaves runs without a row as they are.
+    if (source === "rowClicked" && isPlainClick) state.select(rows);
+    else state.selectListed(rows);
     tellAgain("selection");
   });
   grid.addEventListener("sortChanged", ({ source }) => {
