@@ -14,7 +14,7 @@ from stepscope.summary.collections_off import without_collections
 _MANTINE: Final = "dash_mantine_components"
 _NOTEBOOKS: Final = "IPython"
 COMPONENTS: Final = (
-    "Chip", "ChipGroup", "CopyButton", "Loader", "MantineProvider", "MultiSelect", "NumberInput", "Pagination",
+    "Chip", "ChipGroup", "Loader", "MantineProvider", "MultiSelect", "NumberInput", "Pagination",
     "Popover", "PopoverDropdown", "PopoverTarget", "SegmentedControl", "Select", "Slider", "Switch", "Tabs",
     "TabsList", "TabsTab", "TextInput",
 )  # fmt: skip

@@ -167,3 +167,9 @@ def pattern_input(name: str, value: str, placeholder: str, label: str) -> dmc.Te
 def tag_filter_input(view: View) -> dmc.TextInput:
     """Return the field that filters the tags in every panel of cards."""
     return pattern_input("tag_filter", view.tag_filter, "Filter tags (regex)", "Filter tags by regular expression")
+
+
+def example(code: str) -> html.Div:
+    """Return an example with a button to copy it."""
+    button = html.Button("Copy", className="quiet copy-example", type="button")
+    return html.Div([html.Pre(html.Code(code)), button], className="example")

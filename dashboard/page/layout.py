@@ -10,7 +10,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from stepscope.dashboard.page.controls import pattern_input
+from stepscope.dashboard.page.controls import example, pattern_input
 from stepscope.dashboard.page.health_badge import READING_ID
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.markup import Later
@@ -368,7 +368,6 @@ def empty(path: str, missing: bool = False) -> html.Div:
         path: the log directory.
         missing: whether the directory does not exist yet.
     """
-    example = EXAMPLE.format(path=path)
     where = ", which does not exist yet. Runs appear here" if missing else ". Runs appear here"
     return html.Div(
         html.Div(
@@ -376,15 +375,7 @@ def empty(path: str, missing: bool = False) -> html.Div:
                 icon("logo", 44),
                 html.H1("Waiting for the first event file or trace"),
                 html.P(["Watching ", html.Code(path), f"{where} as soon as something is written there."]),
-                html.Div(
-                    [
-                        html.Pre(html.Code(example)),
-                        dmc.CopyButton(
-                            value=example, children="Copy", copiedChildren="Copied", size="compact-xs", variant="light"
-                        ),
-                    ],
-                    className="example",
-                ),
+                example(EXAMPLE.format(path=path)),
                 html.Ul(
                     [
                         html.Li("Event files of TensorBoard, PyTorch, TensorFlow, Keras and Lightning work unchanged."),

@@ -47,6 +47,8 @@ def test_empty_directory_says_what_to_do_and_wakes_up_by_itself(
     expect(page.get_by_role("heading", name="Waiting for the first event file or trace")).to_be_visible()
     expect(page.locator(".empty")).to_contain_text(str(logdir))
     expect(page.locator(".example")).to_contain_text("add_scalar")
+    page.get_by_role("button", name="Copy", exact=True).click()
+    expect(page.get_by_text("Copied", exact=True)).to_be_visible()
     expect(page.locator("#sidebar")).to_be_hidden()
     write_runs(logdir, "first")
     expect_curves(page)
@@ -527,6 +529,25 @@ def test_a_link_leads_to_exactly_this_view(serve: Callable[..., Dashboard], page
     page.get_by_role("button", name="Copy a link to exactly this view").click()
     expect(page.get_by_text("Link copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == url + "/?hide=b&tab=scalars"
+
+
+def test_a_link_is_copied_where_the_clipboard_is_refused_as_in_a_notebook(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_runs(logdir, "a", "b")
+    url = serve(logdir).url
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(url + "/?hide=a")
+    expect_curves(page)
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed')); }")
+    button = page.get_by_role("button", name="Copy a link to exactly this view")
+    button.click()
+    expect(page.get_by_text("Link copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == url + "/?hide=a&tab=scalars"
+    expect(button).to_be_focused()
+    page.evaluate("() => { document.execCommand = () => false; }")
+    button.click()
+    expect(page.get_by_text("The browser does not allow this page to copy")).to_be_visible()
 
 
 def test_keys_of_the_frame(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:

@@ -117,12 +117,16 @@ def test_linked_cards_show_one_step(serve: Serve, page: Page, logdir: Path) -> N
     expect(page).to_have_url(re.compile(r"text\.step=:3"))
 
 
-def test_one_text_has_no_slider(serve: Serve, page: Page, logdir: Path) -> None:
+def test_one_text_has_no_slider_and_is_copied_as_written(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
-        writer.add_text("note", "alone", 7)
+        writer.add_text("note", "**alone**", 7)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(serve(logdir).url)
     expect(page.locator(STEPS)).to_have_text(["step 7"])
     expect(page.locator(".text-steps")).to_be_hidden()
+    page.get_by_role("button", name="Copy as written").click()
+    expect(page.get_by_text("Text copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "**alone**"
 
 
 def test_a_search_steps_through_texts_that_are_not_on_the_page(serve: Serve, page: Page, logdir: Path) -> None:

@@ -1,7 +1,8 @@
 // Two marks on the horizontal axis of all cards, and a table of the values at and the changes between them.
 import { tip } from "../../web/core/commands.ts";
-import { type Child, iconButton, make, stepText, storage, toClipboard } from "../../web/core/dom.ts";
+import { type Child, iconButton, make, stepText, storage } from "../../web/core/dom.ts";
 import { duration } from "../../web/cards/step_slider.ts";
+import { copyText } from "../../web/page/layout.ts";
 import { marked, markEntries, type Marks, marksOf, NO_MARKS } from "./entries.ts";
 import { onAnswer, rowsOf } from "./exact.ts";
 import type { CurveChart } from "./model.ts";
@@ -213,7 +214,10 @@ function sortBy(column: number) {
 }
 
 const copy = (columns: readonly Column[], all: readonly Change[]) =>
-  toClipboard(csvOf([columns.map(({ title }) => title), ...all.map((row) => columns.map(({ key }) => key(row)))]));
+  copyText(
+    csvOf([columns.map(({ title }) => title), ...all.map((row) => columns.map(({ key }) => key(row)))]),
+    "Table copied",
+  );
 
 function resize(event: PointerEvent) {
   const grip = event.currentTarget;

@@ -1,11 +1,11 @@
 // The menus of a single card of curves and of all of them: downloads, pictures, axis limits.
-import { make, toClipboard } from "../../web/core/dom.ts";
+import { make } from "../../web/core/dom.ts";
 import { fileName, saveBlob, saveText } from "../../web/core/download.ts";
 import { popover } from "../../web/core/popover.ts";
 import { messageOf } from "../../web/core/request.ts";
 import type { Range } from "../../web/lines/scale.ts";
 import type { AxisName, Zoom } from "../../web/lines/scene.ts";
-import { say } from "../../web/page/layout.ts";
+import { copyLink, say } from "../../web/page/layout.ts";
 import { view } from "../../web/page/view.ts";
 import { load } from "./cards.ts";
 import { edgeText, isCombined, type Own, ownOf as ownEntries, withOwn } from "./entries.ts";
@@ -83,7 +83,7 @@ export function cardMenu(card: Card, button: HTMLElement): void {
       item("PNG", async () => saveBlob(await pngOf(card), `${name}.png`)),
       item("SVG", () => saveText(svgOf(card), `${name}.svg`, SVG)),
     ),
-    item("Copy a link to this view", () => toClipboard(view.link())),
+    item("Copy a link to this view", () => copyLink()),
     ...(isCombined(key) ? [item("Split", () => assign("chart", list("chart").filter((other) => other !== key)))] : []),
     item("Reset this card", () => {
       assign("card", withOwn(list("card"), key, {}));

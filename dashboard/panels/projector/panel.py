@@ -5,13 +5,12 @@ from dataclasses import asdict
 from typing import Any, Final
 
 import dash_ag_grid as dag
-import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
 from stepscope.dashboard.embeddings.listing import EMBEDDING_PATTERNS, has_embeddings
 from stepscope.dashboard.page.colors import PALETTE
-from stepscope.dashboard.page.controls import long_select, revision_input, setting_id
+from stepscope.dashboard.page.controls import example, long_select, revision_input, setting_id
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.base import Panel
@@ -142,17 +141,6 @@ def _table() -> dag.AgGrid:
     )
 
 
-def _example(text: str) -> html.Div:
-    """Return an example with a button to copy it."""
-    return html.Div(
-        [
-            html.Pre(html.Code(text)),
-            dmc.CopyButton(value=text, children="Copy", copiedChildren="Copied", size="compact-xs", variant="light"),
-        ],
-        className="example",
-    )
-
-
 def _empty() -> html.Div:
     return html.Div(
         html.Div(
@@ -160,9 +148,9 @@ def _empty() -> html.Div:
                 icon("projector", 28),
                 html.H1("No embeddings yet"),
                 html.P("Log vectors with their metadata:"),
-                _example(EXAMPLE),
+                example(EXAMPLE),
                 html.P("Or open a file (NumPy, safetensors, torch, Keras, TSV, CSV, Parquet):"),
-                _example(COMMAND),
+                example(COMMAND),
                 html.P("Or drop one here:"),
                 html.Div(className="pj-drop-here"),
             ],

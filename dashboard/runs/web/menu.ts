@@ -1,8 +1,8 @@
 /** The menu of a run: show only this one, hide, pin, rename, recolor. */
 import { bind } from "../../web/core/commands.ts";
-import { make, toClipboard } from "../../web/core/dom.ts";
+import { make } from "../../web/core/dom.ts";
 import { type Place, popover } from "../../web/core/popover.ts";
-import { say } from "../../web/page/layout.ts";
+import { copyText } from "../../web/page/layout.ts";
 import { allMembersOf, withHelpers } from "./cells.ts";
 import { settings } from "./settings.generated.ts";
 import { type RunRow, runs } from "./state.ts";
@@ -49,7 +49,7 @@ export function open(row: RunRow, anchor: HTMLElement, at?: Place): void {
     [on ? "Hide" : "Show", () => runs.switchRuns(withHelpers([row]), !on)],
     [pinned ? "Unpin" : "Pin to the top", () => runs.pin(row.run, !pinned)],
     ["Rename for display…", () => rename(row, anchor, place)],
-    ["Copy name", () => toClipboard(row.run).then(() => say("Name copied"))],
+    ["Copy name", () => copyText(row.run, "Name copied")],
   ];
   if (row.group !== null) {
     const all = runs.around().groups[row.group];

@@ -127,14 +127,24 @@ export function when(seconds: number): string {
 /** A step number with thousands separators. */
 export const stepText = (value: number): string => Number(value).toLocaleString("en-US");
 
-/** Browsers expose the clipboard only to pages on localhost or HTTPS; elsewhere the old way still works. */
+/**
+ * Copies a text. Browsers lack a clipboard on pages that are neither on localhost nor HTTPS, and refuse it to most frames
+ * of notebooks and editors; the old way works in both.
+ * @throws Error if the browser allows neither
+ */
 export async function toClipboard(text: string): Promise<void> {
-  if (navigator.clipboard) return await navigator.clipboard.writeText(text);
-  const area = make("textarea", { value: text });
-  document.body.append(area);
-  area.select();
-  document.execCommand("copy");
-  area.remove();
+  try {
+    return await navigator.clipboard.writeText(text);
+  } catch {
+    const focused = document.activeElement;
+    const area = make("textarea", { value: text });
+    document.body.append(area);
+    area.select();
+    const isCopied = document.execCommand("copy");
+    area.remove();
+    if (focused instanceof HTMLElement) focused.focus();
+    if (!isCopied) throw new Error("The browser does not allow this page to copy");
+  }
 }
 
 export const storage = {
@@ -163,4 +173,4 @@ export const storage = {
 };
 
 /** The same functions under the names that most modules use. */
-export const elements = { make, icon, runLabel, numbers, when, toClipboard, step: stepText };
+export const elements = { make, icon, runLabel, numbers, when, step: stepText };

@@ -2,6 +2,7 @@
 import { make, storage, toClipboard, within } from "../core/dom.ts";
 import { beforeAll } from "../core/commands.ts";
 import { want } from "../core/markup.ts";
+import { messageOf } from "../core/request.ts";
 import { live } from "./live.ts";
 import { runs } from "../../runs/web/state.ts";
 import { theme } from "./theme.ts";
@@ -156,6 +157,7 @@ document.addEventListener("click", (event) => {
   if (button.id === "theme-button") theme.choose(button);
   if (button.id === "runs-widen") widen(!widened());
   if (button.id === "copy-link") copyLink();
+  if (button.classList.contains("copy-example")) copyText(button.previousElementSibling?.textContent ?? "", "Copied");
 });
 
 // --- notices -------------------------------------------------------------------------------------------------
@@ -184,9 +186,16 @@ export function say(text: string) {
   saying = window.setTimeout(() => note.classList.remove("shown"), Math.max(2000, MS_PER_CHARACTER * text.length));
 }
 
-// --- a link --------------------------------------------------------------------------------------------------
+// --- copying ------------------------------------------------------------------------------------------------
 
-export async function copyLink() {
-  await toClipboard(view.link());
-  say("Link copied");
+/** Copies a text, which may still be on its way, and says that it is copied, or why not. */
+export async function copyText(text: string | Promise<string>, said: string): Promise<void> {
+  try {
+    await toClipboard(await text);
+    say(said);
+  } catch (error) {
+    say(messageOf(error));
+  }
 }
+
+export const copyLink = (): Promise<void> => copyText(view.link(), "Link copied");

@@ -1,9 +1,9 @@
 /** Source files as they were when the program ran, with lines marked by how bad the values they made were. */
-import { make, toClipboard } from "../../../web/core/dom.ts";
+import { make } from "../../../web/core/dom.ts";
 import { saveText } from "../../../web/core/download.ts";
 import { counted, integer } from "../../../web/core/numbers.ts";
 import { type Api, messageOf } from "../../../web/core/request.ts";
-import { say } from "../../../web/page/layout.ts";
+import { copyText, say } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";
 import { toObservation, toRow } from "./links.ts";
 import type { LineMark, SourceAnswer, SourceList, SourceRow } from "./messages.generated.ts";
@@ -156,7 +156,7 @@ export class SourceView implements SubView {
   }
 
   #copy(): void {
-    if (this.#shown) void toClipboard(this.#shown.lines.join("\n")).then(() => say("File copied"));
+    if (this.#shown) void copyText(this.#shown.lines.join("\n"), "File copied");
   }
 
   #save(): void {

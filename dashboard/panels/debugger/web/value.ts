@@ -1,10 +1,10 @@
 /** A kept value: a slice of it as a picture, the distribution of its elements, and its numbers. */
 import { css, viridis } from "../../../web/core/color.ts";
-import { make, toClipboard } from "../../../web/core/dom.ts";
+import { make } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
 import { integer } from "../../../web/core/numbers.ts";
 import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
-import { say } from "../../../web/page/layout.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import type { ValueAnswer } from "./messages.generated.ts";
 import { BAD, heatScale } from "./scale.ts";
 import { rowsIn, short } from "./texts.ts";
@@ -66,7 +66,7 @@ export class ValueView {
     );
     const copy = () => {
       const numbers = this.#value!.arrays[this.#value!.numbers];
-      void toClipboard([...numbers].join("\n")).then(() => say("Numbers copied"));
+      void copyText([...numbers].join("\n"), "Numbers copied");
     };
     const shape = value.shape.length ? `[${value.shape.join(", ")}]` : "a scalar";
     this.element.replaceChildren(

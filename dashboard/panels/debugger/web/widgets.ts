@@ -1,7 +1,7 @@
 /** Small building blocks of the sub-views. */
-import { icon, make, toClipboard } from "../../../web/core/dom.ts";
+import { icon, make } from "../../../web/core/dom.ts";
 import { saveText } from "../../../web/core/download.ts";
-import { say } from "../../../web/page/layout.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import type { CodeLine } from "./messages.generated.ts";
 import { toLine } from "./links.ts";
 import { csv, type Sent, shortPath } from "./texts.ts";
@@ -118,7 +118,6 @@ export function codeLink(line: CodeLine): HTMLElement {
 }
 
 /** Copies a table as CSV, or saves it. */
-export const copyTable = (rows: readonly (readonly Sent[])[]): void =>
-  void toClipboard(csv(rows)).then(() => say("Copied as CSV"));
+export const copyTable = (rows: readonly (readonly Sent[])[]): void => void copyText(csv(rows), "Table copied");
 export const saveTable = (rows: readonly (readonly Sent[])[], name: string): void =>
   saveText(csv(rows), name, "text/csv");

@@ -6,6 +6,7 @@ import { elements, iconButton } from "../../../web/core/dom.ts";
 import { format } from "./format.ts";
 import { theme } from "./theme.ts";
 import { messageOf } from "../../../web/core/request.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import type { Attribute, AttributeText, Card as Facts, Link } from "./messages.generated.ts";
 import type { GraphPanel } from "./panel.ts";
 
@@ -67,7 +68,7 @@ export class Card {
 
   head(id: string, kind: string, op: string) {
     const { make } = elements;
-    const copy = iconButton("copy", "Copy name", () => parts.copy(id, "Name copied"));
+    const copy = iconButton("copy", "Copy name", () => copyText(id, "Name copied"));
     const close = iconButton("close", "Close (Escape)", () => this.panel.select([]));
     const last = format.last(id);
     const scope = id.slice(0, id.length - last.length);

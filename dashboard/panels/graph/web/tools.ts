@@ -7,6 +7,7 @@ import { elements } from "../../../web/core/dom.ts";
 import { format } from "./format.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { toggleKeysSheet } from "../../../web/page/keys_sheet.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import type { GraphPanel } from "./panel.ts";
 
 /**
@@ -80,7 +81,7 @@ export function actions(panel: GraphPanel, node: GraphNode): [string, () => void
   }
   entries.push(["Zoom to it", on(() => panel.fit(true))]);
   if (panel.state.costs) entries.push(["Show slices on the Timeline", () => panel.showSlices(node)]);
-  entries.push(["Copy name", () => parts.copy(node.id, "Name copied")]);
+  entries.push(["Copy name", () => copyText(node.id, "Name copied")]);
   return entries;
 }
 

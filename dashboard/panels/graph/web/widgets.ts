@@ -1,5 +1,4 @@
 /** Small building blocks of the Graph panel's boxes. */
-import * as frame from "../../../web/page/layout.ts";
 import { elements } from "../../../web/core/dom.ts";
 
 export function button(
@@ -25,5 +24,3 @@ export const facts = (rows: [string, Node | string][]) =>
     { className: "graph-facts" },
     ...rows.flatMap(([name, value]) => [elements.make("dt", {}, name), elements.make("dd", {}, value)]),
   );
-
-export const copy = (text: string, said: string) => elements.toClipboard(text).then(() => frame.say(said));

@@ -2,17 +2,17 @@
 import { exactBytes, fileSize } from "../../../web/core/numbers.ts";
 import { gridOf } from "../../../web/core/ag_grid.ts";
 import { callbacks, gridComponents, gridFunctions, noUpdate } from "../../../web/core/dash.ts";
-import { stepText, toClipboard, when, within } from "../../../web/core/dom.ts";
+import { stepText, when, within } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
 import { h } from "../../../web/core/react.ts";
 import { Api } from "../../../web/core/request.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import { type Made, view } from "../../../web/page/view.ts";
 import type { FileRow } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 import { ago } from "../../../runs/web/values.ts";
 import { byHealth, type CutName, fileParts, type HealthRow, some } from "./texts.ts";
 
-const DONE_MS = 1200;
 const MINUTE_MS = 60_000;
 const api = new Api("api/health");
 
@@ -49,22 +49,7 @@ function route({ dataset }: HTMLElement): [string, Record<string, string>] {
   return [`${dataset.table}.csv`, requested];
 }
 
-async function copy(button: HTMLElement): Promise<void> {
-  let table: string;
-  try {
-    table = await (await api.response(...route(button))).text();
-  } catch {
-    return; // The button does not claim that anything was copied.
-  }
-  await toClipboard(table);
-  const label = button.querySelector("span:last-child");
-  const say = (done: boolean) => {
-    button.classList.toggle("done", done);
-    if (label) label.textContent = done ? "Copied" : "Copy";
-  };
-  say(true);
-  setTimeout(() => say(false), DONE_MS);
-}
+const table = async (button: HTMLElement): Promise<string> => await (await api.response(...route(button))).text();
 
 // --- the selected file -------------------------------------------------------------------------------------
 
@@ -94,7 +79,7 @@ function close(): void {
 document.addEventListener("click", (event) => {
   const button = within(event, "button");
   if (!button) return;
-  if (button.classList.contains("health-copy")) void copy(button);
+  if (button.classList.contains("health-copy")) void copyText(table(button), "Table copied");
   if (button.classList.contains("health-save")) save(api.address(...route(button)), "");
   if (button.classList.contains("health-open")) openPanel(button.dataset.path);
   if (button.id === "health-close") close();

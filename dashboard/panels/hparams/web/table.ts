@@ -10,13 +10,13 @@ import {
 } from "../../../web/core/ag_grid.ts";
 import { pageTextWidth } from "../../../web/core/canvas_text.ts";
 import { gridComponents, gridFunctions } from "../../../web/core/dash.ts";
-import { toClipboard, within } from "../../../web/core/dom.ts";
+import { within } from "../../../web/core/dom.ts";
 import { saveBlob } from "../../../web/core/download.ts";
 import { runName } from "../../../web/core/names.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
 import { duration } from "../../../web/cards/step_slider.ts";
 import { lowerBound } from "../../../web/core/steps.ts";
-import { say } from "../../../web/page/layout.ts";
+import { copyText, say } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";
 import { compare } from "../../../runs/web/values.ts";
 import { coded, decoded } from "./entries.ts";
@@ -353,26 +353,17 @@ function file(grid: Grid<Row>, extension: string): Promise<Response> {
   return api.response(`table.${extension}`, {}, { body });
 }
 
-function sayCopied(button: HTMLElement): void {
-  const label = button.querySelector("span:last-child");
-  if (!label) return;
-  button.classList.add("done");
-  label.textContent = "Copied";
-  setTimeout(() => {
-    button.classList.remove("done");
-    label.textContent = "Copy";
-  }, 1200);
-}
+const copy = (grid: Grid<Row>, extension: string) =>
+  copyText(file(grid, extension).then((answer) => answer.text()), "Table copied");
 
-async function leave(grid: Grid<Row>, button: HTMLElement, extension: string): Promise<void> {
-  const answer = await file(grid, extension);
-  if (button.matches(".hparams-save")) return saveBlob(await answer.blob(), `hparams.${extension}`);
-  await toClipboard(await answer.text());
-  sayCopied(button);
-}
+const save = (grid: Grid<Row>, extension: string) =>
+  file(grid, extension)
+    .then((answer) => answer.blob())
+    .then((blob) => saveBlob(blob, `hparams.${extension}`))
+    .catch((error) => say(messageOf(error)));
 
 document.addEventListener("click", (event) => {
   const button = within(event, ".hparams-copy, .hparams-save");
   const grid = gridNow();
-  if (button && grid) leave(grid, button, button.dataset.extension ?? "").catch((error) => say(messageOf(error)));
+  if (button && grid) void (button.matches(".hparams-save") ? save : copy)(grid, button.dataset.extension ?? "");
 });

@@ -3,12 +3,13 @@ import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { failed, ready } from "../../../web/cards/loading.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { noUpdate, propsOf, setProps, settingId } from "../../../web/core/dash.ts";
-import { icon, iconButton, make, numbers, stepText, toClipboard, when, within } from "../../../web/core/dom.ts";
+import { iconButton, make, numbers, stepText, when, within } from "../../../web/core/dom.ts";
 import { save, saveBlob } from "../../../web/core/download.ts";
 import { integer } from "../../../web/core/numbers.ts";
 import { type Parameters } from "../../../web/core/request.ts";
 import { noted } from "../../../web/core/setting.ts";
 import { nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";
 import { cameras } from "./cameras.ts";
 import { type Card, cards, complain, looksOf, type Parts } from "./card.ts";
@@ -313,22 +314,13 @@ const ACTIONS: [string, (card: Card) => void][] = [
   ["act-images", (card) => void savePicture(card)],
 ];
 
-async function copyLink(button: HTMLElement): Promise<void> {
-  cameras.writeUrl();
-  try {
-    await toClipboard(location.href);
-  } catch {
-    return; // The link is in the address bar.
-  }
-  const before = [...button.childNodes];
-  button.replaceChildren(icon("check"));
-  setTimeout(() => button.replaceChildren(...before), 1600);
-}
-
 document.addEventListener("click", (event) => {
   const button = within(event, "#mesh-link, .mesh-card .actions button");
   if (!button) return;
-  if (button.id === "mesh-link") return void copyLink(button);
+  if (button.id === "mesh-link") {
+    cameras.writeUrl();
+    return void copyText(location.href, "Link copied");
+  }
   const card = cardOf(button);
   const found = ACTIONS.find(([name]) => button.classList.contains(name));
   if (card?.points.length && found) found[1](card);

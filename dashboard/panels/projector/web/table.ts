@@ -5,8 +5,9 @@ import { button, format, segmented } from "./widgets.ts";
 import { type ColumnDef, type Grid, type GridEvent, type GridRow, gridWhenReady } from "../../../web/core/ag_grid.ts";
 import { retryButton } from "../../../web/cards/loading.ts";
 import { bind, keyOf } from "../../../web/core/commands.ts";
-import { make, storage, toClipboard } from "../../../web/core/dom.ts";
+import { make, storage } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import type { Dataset } from "./data.ts";
 import type { ColumnInfo, TableAnswer } from "./messages.generated.ts";
 import type { ProjectorPanel } from "./panel.ts";
@@ -439,6 +440,6 @@ export class Table {
     const line = cell && this.grid?.getDisplayedRowAtIndex(cell.rowIndex)?.data;
     if (!line || getSelection()?.toString()) return false;
     const name = cell.column.getColId();
-    void toClipboard(String((name === PLACE ? line.row : line.values[name]) ?? ""));
+    void copyText(String((name === PLACE ? line.row : line.values[name]) ?? ""), "Cell copied");
   }
 }

@@ -1,5 +1,6 @@
 /** A text on the page: its buttons, folding, and sortable tables. */
-import { becomes, icon, iconButton, make, stepText, toClipboard, when, within } from "../../../web/core/dom.ts";
+import { icon, iconButton, make, stepText, when, within } from "../../../web/core/dom.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import * as diff from "./diff.ts";
 import { highlight, keepWords } from "./marks.ts";
 import { sort } from "./sorting.ts";
@@ -7,30 +8,17 @@ import type { CardData, Entry } from "./messages.generated.ts";
 import { api } from "./texts.ts";
 
 const FOLDED_PX = 300;
-const COPY = "Copy as written";
 
-const address = ({ run, tag }: CardData, { index }: Entry, download?: boolean) =>
-  api.address("raw", { run, tag, index, download });
-
-async function copy(data: CardData, entry: Entry, button: HTMLButtonElement): Promise<void> {
-  const answer = await fetch(address(data, entry));
-  if (!answer.ok) return;
-  await toClipboard(await answer.text());
-  button.classList.add("done");
-  becomes(button, "copy", "Copied", 13);
-  setTimeout(() => {
-    button.classList.remove("done");
-    becomes(button, "copy", COPY, 13);
-  }, 1200);
-}
+const written = async ({ run, tag }: CardData, { index }: Entry): Promise<string> =>
+  await (await api.response("raw", { run, tag, index })).text();
 
 function toolsOf(data: CardData, entry: Entry): HTMLElement[] {
   const compare = iconButton("compare", "Compare with another step or run", () => diff.open(data, entry), 13);
   compare.classList.add("act-compare");
-  const copies = iconButton("copy", COPY, () => copy(data, entry, copies), 13);
+  const copies = iconButton("copy", "Copy as written", () => copyText(written(data, entry), "Text copied"), 13);
   copies.classList.add("act-copy");
   const title = "Download this text";
-  const href = address(data, entry, true);
+  const href = api.address("raw", { run: data.run, tag: data.tag, index: entry.index, download: true });
   const save = make("a", { className: "icon-button", title, download: "", href }, icon("download", 13));
   return [compare, copies, save];
 }

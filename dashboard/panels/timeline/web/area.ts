@@ -1,8 +1,8 @@
 /** A selected time range over some lanes: the drawer lists what ran there by name, category and lane. */
 import { durationText, exactDurationText, integer } from "../../../web/core/numbers.ts";
-import { make, toClipboard } from "../../../web/core/dom.ts";
+import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
-import { say } from "../../../web/page/layout.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import type { Source } from "./data.ts";
 import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
@@ -278,10 +278,11 @@ export class Area {
         { className: "timeline-drawer-tools" },
         button("Zoom to", "Zoom to this area (F)", () => this.panel.fit()),
         button("Copy", "Copy the table as tab-separated text", () =>
-          toClipboard(
+          copyText(
             [columns.map((c) => c[1]).join("\t"), ...rows.map((row) => columns.map((c) => row[c[0]] ?? "").join("\t"))]
               .join("\n"),
-          ).then(() => say("Table copied"))),
+            "Table copied",
+          )),
         button("✕", "Close (Escape)", () => this.clear(), "plain"),
       ),
     );

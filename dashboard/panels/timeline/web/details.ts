@@ -1,9 +1,9 @@
 /** Details: the drawer for the selected slice, and the box beside the mouse. */
 import { counted, durationText, exactBytes, exactDurationText, fileSize, integer } from "../../../web/core/numbers.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
-import { make, toClipboard } from "../../../web/core/dom.ts";
+import { make } from "../../../web/core/dom.ts";
 import { retryButton } from "../../../web/cards/loading.ts";
-import { say } from "../../../web/page/layout.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import { type Change, type Colors, VERDICTS } from "./colors.ts";
 import type { Source } from "./data.ts";
 import * as format from "./format.ts";
@@ -183,7 +183,7 @@ function head(slice: SelectedSlice, actions: Actions) {
     button(
       "Copy",
       "Copy all details of this slice as JSON",
-      () => toClipboard(JSON.stringify({ ...slice, source: source.id }, null, 2)).then(() => say("Copied")),
+      () => copyText(JSON.stringify({ ...slice, source: source.id }, null, 2), "Slice copied"),
     ),
     button("✕", "Close (Escape)", actions.close, "plain"),
   );

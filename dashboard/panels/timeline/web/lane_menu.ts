@@ -1,7 +1,6 @@
 /** The menu for a lane, a counter or a group. */
-import { toClipboard } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
-import { say } from "../../../web/page/layout.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import type { Point } from "./geometry.ts";
 import type { Band } from "./layout.ts";
 import { onlyLane } from "./lanes.ts";
@@ -35,7 +34,7 @@ export function laneMenu(panel: TimelinePanel, band: Band, at: Point) {
     ["Expand all lanes", () => panel.foldLanes(false)],
     ["Show all lanes", () => panel.showAllLanes()],
     ["Reset lanes", then(() => lanes.reset())],
-    ["Copy name", () => toClipboard(band.full).then(() => say("Name copied"))],
+    ["Copy name", () => copyText(band.full, "Name copied")],
   ];
   popover.menu(panel.canvas, band.full, entries.filter((entry) => entry !== null), {
     left: at.x,

@@ -2,11 +2,11 @@
 import { showStep } from "../../../curves/web/profiled_steps.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { bind } from "../../../web/core/commands.ts";
-import { make, toClipboard } from "../../../web/core/dom.ts";
+import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { toggleKeysSheet } from "../../../web/page/keys_sheet.ts";
-import { say } from "../../../web/page/layout.ts";
+import { copyText } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";
 import { MODES } from "./colors.ts";
 import * as exports from "./exports.ts";
@@ -162,7 +162,7 @@ export function sliceMenu(panel: TimelinePanel, found: DrawnSlice, at: Point) {
     ],
     [`Find all “${name}”`, withName((whole) => panel.search.set(whole, "name"))],
     ...lane,
-    ["Copy name", withName((whole) => toClipboard(whole).then(() => say("Name copied")))],
+    ["Copy name", withName((whole) => copyText(whole, "Name copied"))],
   ], { left: at.x, top: at.y, bottom: at.y });
 }
 
