@@ -128,8 +128,8 @@ export function when(seconds: number): string {
 export const stepText = (value: number): string => Number(value).toLocaleString("en-US");
 
 /**
- * Copies a text. Browsers lack a clipboard on pages that are neither on localhost nor HTTPS, and refuse it to most frames
- * of notebooks and editors; the old way works in both.
+ * Copies a text. Browsers have no clipboard for pages that are neither on localhost nor HTTPS, and refuse it to most
+ * frames of notebooks and editors; the old way works in both.
  * @throws Error if the browser allows neither
  */
 export async function toClipboard(text: string): Promise<void> {
@@ -142,7 +142,7 @@ export async function toClipboard(text: string): Promise<void> {
     area.select();
     const isCopied = document.execCommand("copy");
     area.remove();
-    if (focused instanceof HTMLElement) focused.focus();
+    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
     if (!isCopied) throw new Error("The browser does not allow this page to copy");
   }
 }
